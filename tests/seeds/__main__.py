@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.seeds.not_yet import NOT_YET
 from tests.seeds.programs import DOCUMENTS, Run, run_document
 
 
@@ -20,13 +19,12 @@ async def main(documents: list[str]) -> int:
         for document in documents:
             print(f"… {document}", file=sys.stderr, flush=True)
             runs += await run_document(document, Path(folder))
-    steps, counts = Table("program", "step", "", "why"), Table("program", "steps", "work", "not yet", "problems")
+    steps, counts = Table("program", "step", "", "why"), Table("program", "steps", "work", "problems")
     for run in runs:
-        not_yet, works = NOT_YET.get(run.program, {}), sum(step.why is None for step in run.steps)
+        works = sum(step.why is None for step in run.steps)
         for step in run.steps:
             steps.add_row(run.program, step.name, "ok" if step.why is None else "FAIL", step.why or "")
-        problems = "\n".join(run.problems(not_yet))
-        counts.add_row(run.program, str(len(run.steps)), str(works), str(len(not_yet)), problems)
+        counts.add_row(run.program, str(len(run.steps)), str(works), "\n".join(run.problems()))
     Console(width=160).print(steps, counts)
     done, total = sum(step.why is None for run in runs for step in run.steps), sum(len(run.steps) for run in runs)
     print(f"{done} of {total} steps work; {sum(_is_whole(run) for run in runs)} of {len(runs)} programs as a whole")
@@ -34,7 +32,7 @@ async def main(documents: list[str]) -> int:
 
 
 def _is_whole(run: Run) -> bool:
-    return not [*run.problems({})]
+    return not [*run.problems()]
 
 
 if __name__ == "__main__":

@@ -14,12 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from drover.platform import settings
-from drover.service.config import REQUIRED, ConfigurationError
 from tests.e2e.up import Platform
 from tests.node_packages import node_with
 from tests.seeds.neighbours import ISSUER, neighbours
-from tests.seeds.not_yet import BY_CHANCE
 
 HERE: Final = Path(__file__).parent
 CLIENTS: Final = HERE.parent / "e2e" / "js"
@@ -53,8 +50,7 @@ class Run(NamedTuple):
     exit_code: int | None
     complaint: str
 
-    def problems(self, not_yet: Mapping[str, str]) -> Iterator[str]:
-        """What is wrong with it. `not_yet`: steps that are known to fail. Each must fail, unless it is a race."""
+    def problems(self) -> Iterator[str]:
         if self.exit_code != 0:
             yield f"ended with {self.exit_code}: {self.complaint}"
         elif not self.steps:
@@ -63,12 +59,8 @@ class Run(NamedTuple):
             if times > 1:
                 yield f"{times} steps are called {name!r}"
         for step in self.steps:
-            if step.why is not None and step.name not in not_yet:
+            if step.why is not None:
                 yield f"FAIL {step.name}: {step.why}"
-            elif step.why is None and step.name in not_yet and not not_yet[step.name].startswith(BY_CHANCE):
-                yield f"{step.name} works now: take it out of NOT_YET"
-        for name in not_yet.keys() - {step.name for step in self.steps}:
-            yield f"NOT_YET has {name!r}, which is no step"
 
 
 async def run_document(document: str, folder: Path) -> list[Run]:
@@ -96,25 +88,14 @@ def read_steps(said: str) -> Iterator[Step]:
 
 def _settings(beside: str) -> dict[str, str]:
     """What the operator sets for these users. They keep their own sender of reminders, and Clerk."""
-    chosen = {
+    return {
         "DROVER_JWKS_URL": f"{beside}/jwks",
         "DROVER_JWT_ISSUER": ISSUER,
         "DROVER_ANALYSIS_URL": f"{beside}/gemini",
         "DROVER_CLEANUP_CRON": "0 0 1 1 *",  # a cleanup by itself on the hour would take away what the programs count
         "DROVER_REMINDER_SENDS": "0",
+        "DROVER_LOG_FORMAT": "plain",
     }
-    if not _starts_with(chosen):  # until DI-06: an issuer needs an audience
-        chosen["DROVER_JWT_AUDIENCE"] = "drover"
-    plain = {"DROVER_LOG_FORMAT": "plain"}
-    return chosen | plain if _starts_with(chosen | plain) else chosen  # until DI-20
-
-
-def _starts_with(environ: Mapping[str, str]) -> bool:
-    try:
-        settings.load(environ, without=REQUIRED)
-    except ConfigurationError:
-        return False
-    return True
 
 
 async def _run(program: str, platform: Platform, beside: str) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.seeds.not_yet import NOT_YET
 from tests.seeds.programs import DOCUMENTS, HERE, Run, Step, read_steps, run_document
 
 DOCUMENT_S = 230.0
@@ -25,14 +24,13 @@ def runs(request, background_loop, tmp_path_factory) -> dict[str, Run]:
     indirect=["runs"],
 )
 def test_every_step_of_a_program_works(runs, program):
-    problems = [*runs[program].problems(NOT_YET.get(program, {}))]
+    problems = [*runs[program].problems()]
     assert not problems, "\n".join(problems)
 
 
 def test_every_program_in_the_folder_is_run():
     files = {file.name for file in HERE.glob("0*") if file.suffix in (".py", ".mjs")}
     assert files == {program for programs in DOCUMENTS.values() for program in programs}
-    assert NOT_YET.keys() <= files
 
 
 def test_steps_are_read_from_what_a_program_says():
@@ -42,35 +40,13 @@ def test_steps_are_read_from_what_a_program_says():
 
 @pytest.mark.control
 @pytest.mark.parametrize(
-    ("run", "not_yet", "problem"),
+    ("run", "problem"),
     [
-        pytest.param(Run("p", (Step("1 a", "405"),), 0, ""), {}, "FAIL 1 a: 405", id="a step that fails"),
-        pytest.param(
-            Run("p", (Step("1 a"),), 0, ""),
-            {"1 a": "DI-01"},
-            "1 a works now: take it out of NOT_YET",
-            id="a step that works and is listed",
-        ),
-        pytest.param(
-            Run("p", (Step("1 a"),), 0, ""),
-            {"1 b": "DI-01"},
-            "NOT_YET has '1 b', which is no step",
-            id="a listed step that the program does not have",
-        ),
-        pytest.param(Run("p", (Step("1 a"),), 1, "broken"), {}, "ended with 1: broken", id="a program that breaks off"),
-        pytest.param(
-            Run("p", (Step("1 a"), Step("1 a")), 0, ""), {}, "2 steps are called '1 a'", id="two steps of one name"
-        ),
-        pytest.param(Run("p", (), 0, ""), {}, "said nothing", id="a program that says nothing"),
+        pytest.param(Run("p", (Step("1 a", "405"),), 0, ""), "FAIL 1 a: 405", id="a step that fails"),
+        pytest.param(Run("p", (Step("1 a"),), 1, "broken"), "ended with 1: broken", id="a program that breaks off"),
+        pytest.param(Run("p", (Step("1 a"), Step("1 a")), 0, ""), "2 steps are called '1 a'", id="two of one name"),
+        pytest.param(Run("p", (), 0, ""), "said nothing", id="a program that says nothing"),
     ],
 )
-def test_a_run_has_a_problem(run, not_yet, problem):
-    assert [*run.problems(not_yet)] == [problem]
-
-
-def test_a_race_may_end_well():
-    assert [*Run("p", (Step("1 a"),), 0, "").problems({"1 a": "by chance, DI-07"})] == []
-
-
-def test_a_listed_step_that_fails_is_no_problem():
-    assert [*Run("p", (Step("1 a", "405"), Step("1 b")), 0, "").problems({"1 a": "DI-01"})] == []
+def test_a_run_has_a_problem(run, problem):
+    assert [*run.problems()] == [problem]
