@@ -62,9 +62,19 @@ def test_an_epoch_that_begins_with_a_message_of_another_relation_is_checked_by_t
     track.begin("e3", None, 20)
     track.check(21)
     assert told(track.after(0)) == [Why.HOLE], "what came after 20 was lost"
-    track.begin("e4", None, 20)
-    track.add(18, 21, b"a")
-    assert told(track.after(0)) == [Why.HOLE], "nobody can tell whether something is missing before it"
+
+
+@pytest.mark.req("DI-08")
+def test_the_first_change_in_such_an_epoch_says_itself_what_it_follows(track):
+    track.begin("e2", None, 20)
+    assert track.add(18, 25, b"a")
+    assert told(track.after(0)) == [Why.EPOCH, "a"], "readers were told to read at 20, which is later than 18"
+    assert track.add(25, 26, b"b")
+    assert track.resume("e2", 20) is not None
+    assert track.resume("e2", 19) is None, "who comes back from before must read again"
+    track.begin("e3", None, 20)
+    assert not track.add(22, 25, b"a")
+    assert told(track.after(0)) == [Why.HOLE], "what came at 22 was lost"
 
 
 @pytest.mark.parametrize("size", [1, 40])
