@@ -46,6 +46,7 @@ from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.bench.report import Figure, at_most
@@ -66,16 +67,18 @@ FLEET_ONLY = (Partition(FLEET.context),)
 class Delays:
     """How long commits take to reach the read model, as a process that hears both announcements sees it."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: str = FLEET.context) -> None:
         self.took_ms: list[float] = []
+        self._context = context
         self._committed: dict[int, float] = {}
 
     def committed(self, context: str, partition: str, seq: int) -> None:
-        self._committed[seq] = time.perf_counter()
+        if context == self._context:
+            self._committed[seq] = time.perf_counter()
 
     def projected(self, context: str, partition: str, seq: int) -> None:
         now = time.perf_counter()
-        for done in [one for one in self._committed if one <= seq]:
+        for done in [one for one in self._committed if context == self._context and one <= seq]:
             self.took_ms.append((now - self._committed.pop(done)) * 1000)
 
 
@@ -108,14 +111,14 @@ async def figures() -> list[Figure]:
         session = await enter(aiohttp.ClientSession())
         quiet, quiet_bare = await _in_turns(session, waiting, plain)
         found = [
-            at_most("spine.read_quiet_p50", _quantile(quiet, 0.5), _quantile(quiet_bare, 0.5), 1.5, "ms"),
+            at_most("spine.read_quiet_p50", quantile(quiet, 0.5), quantile(quiet_bare, 0.5), 1.5, "ms"),
         ]
-        await enter(_load(CommandBus(client)))
+        await enter(changing_pcs(CommandBus(client)))
         await _in_turns(session, waiting, plain, rounds=1)
         delays.took_ms.clear()
         busy, busy_bare = await _in_turns(session, waiting, plain)
         for name, share in (("p50", 0.5), ("p99", 0.99)):
-            value, without, delay = (_quantile(times, share) for times in (busy, busy_bare, delays.took_ms))
+            value, without, delay = (quantile(times, share) for times in (busy, busy_bare, delays.took_ms))
             print(f"  {name}: {value:.1f} ms, without waiting {without:.1f}, delay {delay:.1f}", file=sys.stderr)
             found.append(at_most(f"spine.read_after_write_{name}", value, without + delay, 1.2, "ms"))
         return found
@@ -149,8 +152,8 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
             roster=Roster(),
             pool=pool,
             positions=positions,
+            freshness=Freshness(positions, newest),
             roster_at=positions,
-            newest=newest,
         )
         app = create_application(Health(), body_bytes_max=1 << 20)
         add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
@@ -159,7 +162,7 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
 
 
 @asynccontextmanager
-async def _load(bus: CommandBus) -> AsyncIterator[None]:
+async def changing_pcs(bus: CommandBus) -> AsyncIterator[None]:
     """Change PCs at the given rate, each with one event."""
 
     async def run() -> None:
@@ -201,5 +204,5 @@ async def _round(session: aiohttp.ClientSession, url: str) -> list[float]:
     return took
 
 
-def _quantile(times: list[float], share: float) -> float:
+def quantile(times: list[float], share: float) -> float:
     return sorted(times)[int(len(times) * share)]
