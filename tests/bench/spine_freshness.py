@@ -22,7 +22,7 @@ import aiohttp
 from drover.bus.client import CommandBus
 from drover.bus.commits import CommitFeed
 from drover.bus.connection import connected
-from drover.bus.live import COMMITTED, announce, following_progress
+from drover.bus.live import COMMITTED, WANTED, announce, announcing, following_progress
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import RegisterPc
 from drover.embedded.nats import nats_server
@@ -36,7 +36,7 @@ from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.newest import Newest
-from drover.projection.positions import Positions
+from drover.projection.positions import Positions, asking
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.service.api_keys import Role, issue_api_key
@@ -97,6 +97,7 @@ async def figures() -> list[Figure]:
             partial(JetStreamLog, client), postgres.dsn, partial(announce, client), projections=(FLEET_PROJECTION,)
         )
         await enter(projector)
+        await enter(following_progress(client, projector.hurry, topic=WANTED))
         await eventually(lambda: all(runner.active for runner in projector.runners), READY_S)
         delays = Delays()
         await enter(following_progress(client, delays.committed, topic=COMMITTED))
@@ -140,7 +141,7 @@ async def _in_turns(
 async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> AsyncIterator[str]:
     environ = {"DROVER_NATS_URL": nats_url, "DROVER_POSTGRES_URL": dsn, "DROVER_JWT_SECRETS": SECRET}
     settings = load(environ)
-    positions = Positions(FLEET_ONLY)
+    positions = Positions(FLEET_ONLY, ask=asking(announcing(client, WANTED)))
     nobody: Any = None  # reads need no telemetry
     async with open_pool(dsn, "bench") as pool, following_progress(client, positions.observe):
         gateway = Gateway(
