@@ -44,6 +44,7 @@ class Farm:
         added = await asyncio.create_subprocess_exec(
             *(DROVER, "account", "add", email, "--role", "admin", "--password-stdin"),
             stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
             env=os.environ | self.environ,
         )
         await added.communicate(password.encode())
