@@ -13,7 +13,8 @@ const options = {
 const say = (what) => console.log(JSON.stringify(what));
 const groups = new Map();
 
-// Rows name the moment of their last event. A row that is told without a new event (a sign of life) has no delay.
+// Rows name the moment of their last event. A row that is told without a new event (a sign of life) has no delay, and of an
+// UPDATE of a row that was never heard of nobody knows which it is.
 const hears = (group, seen) => {
   const fresh = new Map();
   return ({ eventType, table, new: row, commit_timestamp: written }) => {
@@ -23,8 +24,9 @@ const hears = (group, seen) => {
     seen.rows += 1;
     if (eventType === "DELETE") return;
     const key = `${table} ${row.id ?? `${row.user_id} ${row.page_id}`}`;
-    if (fresh.get(key) === row.updated_at) return;
+    const before = fresh.get(key);
     fresh.set(key, row.updated_at);
+    if (before === row.updated_at || (before === undefined && eventType !== "INSERT")) return;
     group.delays.push(now - Date.parse(row.updated_at));
     group.since_written.push(now - Date.parse(written));
   };
