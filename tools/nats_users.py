@@ -38,6 +38,8 @@ STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
 PROJECTED: Final = f"{live.PROJECTED}.*"
 PROGRESS: Final = (PROJECTED, f"{live.COMMITTED}.*")
 """What a service that answers reads hears: how far read models and logs are."""
+WANTED: Final = f"{live.WANTED}.*"
+"""What such a service tells the projector: which positions its reads wait for."""
 PROBES: Final = subject_of(Partition("*", ALL))
 ROWS: Final = subjects(LIVE_CONTEXTS)
 """The subjects of changed rows. Rows of private contexts are not published."""
@@ -91,7 +93,7 @@ USERS: Final = {
         hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, *PROGRESS),
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
-    "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render")),
+    "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render", WANTED)),
     "api": User(
         writes=("identity",),
         reads=CONTEXTS,
@@ -133,6 +135,8 @@ def publishes(user: User) -> list[str]:
         found.update(f"$JS.API.STREAM.UPDATE.{context.upper()}" for context in CONTEXTS)
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
     found.update(f"cmd.{context}.*" for context in user.commands)
+    if PROJECTED in user.hears:
+        found.add(WANTED)
     return sorted(found.union(user.says))
 
 

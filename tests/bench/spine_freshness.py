@@ -22,7 +22,7 @@ import aiohttp
 from drover.bus.client import CommandBus
 from drover.bus.commits import CommitFeed
 from drover.bus.connection import connected
-from drover.bus.live import COMMITTED, announce, following_progress
+from drover.bus.live import COMMITTED, WANTED, announce, announcing, following_progress
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import RegisterPc
 from drover.embedded.nats import nats_server
@@ -36,7 +36,7 @@ from drover.gateway.settings import GatewaySettings
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.newest import Newest
-from drover.projection.positions import Positions
+from drover.projection.positions import Positions, asking
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.service.api_keys import Role, issue_api_key
@@ -67,16 +67,18 @@ FLEET_ONLY = (Partition(FLEET.context),)
 class Delays:
     """How long commits take to reach the read model, as a process that hears both announcements sees it."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: str = FLEET.context) -> None:
         self.took_ms: list[float] = []
+        self._context = context
         self._committed: dict[int, float] = {}
 
     def committed(self, context: str, partition: str, seq: int) -> None:
-        self._committed[seq] = time.perf_counter()
+        if context == self._context:
+            self._committed[seq] = time.perf_counter()
 
     def projected(self, context: str, partition: str, seq: int) -> None:
         now = time.perf_counter()
-        for done in [one for one in self._committed if one <= seq]:
+        for done in [one for one in self._committed if context == self._context and one <= seq]:
             self.took_ms.append((now - self._committed.pop(done)) * 1000)
 
 
@@ -95,6 +97,7 @@ async def figures() -> list[Figure]:
             partial(JetStreamLog, client), postgres.dsn, partial(announce, client), projections=(FLEET_PROJECTION,)
         )
         await enter(projector)
+        await enter(following_progress(client, projector.hurry, topic=WANTED))
         await eventually(lambda: all(runner.active for runner in projector.runners), READY_S)
         delays = Delays()
         await enter(following_progress(client, delays.committed, topic=COMMITTED))
@@ -109,14 +112,14 @@ async def figures() -> list[Figure]:
         session = await enter(aiohttp.ClientSession())
         quiet, quiet_bare = await _in_turns(session, waiting, plain)
         found = [
-            at_most("spine.read_quiet_p50", _quantile(quiet, 0.5), _quantile(quiet_bare, 0.5), 1.5, "ms"),
+            at_most("spine.read_quiet_p50", quantile(quiet, 0.5), quantile(quiet_bare, 0.5), 1.5, "ms"),
         ]
-        await enter(_load(CommandBus(client)))
+        await enter(changing_pcs(CommandBus(client)))
         await _in_turns(session, waiting, plain, rounds=1)
         delays.took_ms.clear()
         busy, busy_bare = await _in_turns(session, waiting, plain)
         for name, share in (("p50", 0.5), ("p99", 0.99)):
-            value, without, delay = (_quantile(times, share) for times in (busy, busy_bare, delays.took_ms))
+            value, without, delay = (quantile(times, share) for times in (busy, busy_bare, delays.took_ms))
             print(f"  {name}: {value:.1f} ms, without waiting {without:.1f}, delay {delay:.1f}", file=sys.stderr)
             found.append(at_most(f"spine.read_after_write_{name}", value, without + delay, 1.2, "ms"))
         return found
@@ -138,7 +141,7 @@ async def _in_turns(
 async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> AsyncIterator[str]:
     environ = {"DROVER_NATS_URL": nats_url, "DROVER_POSTGRES_URL": dsn, "DROVER_JWT_SECRETS": SECRET}
     settings = load(environ)
-    positions = Positions(FLEET_ONLY)
+    positions = Positions(FLEET_ONLY, ask=asking(announcing(client, WANTED)))
     nobody: Any = None  # reads need no telemetry
     async with open_pool(dsn, "bench") as pool, following_progress(client, positions.observe):
         gateway = Gateway(
@@ -159,7 +162,7 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
 
 
 @asynccontextmanager
-async def _load(bus: CommandBus) -> AsyncIterator[None]:
+async def changing_pcs(bus: CommandBus) -> AsyncIterator[None]:
     """Change PCs at the given rate, each with one event."""
 
     async def run() -> None:
@@ -201,5 +204,5 @@ async def _round(session: aiohttp.ClientSession, url: str) -> list[float]:
     return took
 
 
-def _quantile(times: list[float], share: float) -> float:
+def quantile(times: list[float], share: float) -> float:
     return sorted(times)[int(len(times) * share)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import os
 import time
 
 from drover.service.api_keys import Role, issue_api_key
 from tests.e2e.client import calling
-from tests.e2e.process import DroverProcess, free_port, run_to_the_end
+from tests.e2e.process import DROVER, DroverProcess, free_port, run_to_the_end
 from tests.e2e.up import READY_S, ready
 
 SECRET = "a secret of the end-to-end tests and long enough"
@@ -35,6 +37,19 @@ class Farm:
     async def migrate(self):
         code, said = await run_to_the_end("migrate", output=self.folder / "migrate.log", environ=self.environ)
         assert code == 0, said
+
+    async def add_admin(self):
+        """The first account, as an operator adds it; its address and password."""
+        email, password = "admin@example.com", "a password of the end-to-end tests"
+        added = await asyncio.create_subprocess_exec(
+            *(DROVER, "account", "add", email, "--role", "admin", "--password-stdin"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            env=os.environ | self.environ,
+        )
+        await added.communicate(password.encode())
+        assert added.returncode == 0
+        return email, password
 
     async def serve(self, *services, name=None, **more):
         port = free_port()

@@ -17,13 +17,13 @@ WITHIN_S: Final = 20.0
 
 class Listener:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+        self.process = process
         self.heard: list[dict[str, Any]] = []
 
     async def do(self, command: str, **what: Any) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode({"do": command, **what}) + b"\n")
-        await self._process.stdin.drain()
+        assert self.process.stdin is not None
+        self.process.stdin.write(msgspec.json.encode({"do": command, **what}) + b"\n")
+        await self.process.stdin.drain()
 
     async def until(self, within_s: float = WITHIN_S, **wanted: Any) -> dict[str, Any]:
         """The first message from now on that says this. What comes before it is in `heard`."""
@@ -43,8 +43,8 @@ class Listener:
         return [one for one in self.heard if one["channel"] == channel and "new" in one]
 
     async def _next(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = await self._process.stdout.readline()
+        assert self.process.stdout is not None
+        line = await self.process.stdout.readline()
         assert line, f"the client ended; before, it said {self.heard[-5:]}"
         said = msgspec.json.decode(line)
         assert "failed" not in said, said

@@ -12,6 +12,7 @@ import pytest
 from drover.embedded.credentials import load_or_create_secrets
 from drover.service.api_keys import Role, issue_api_key
 from drover.testing.waiting import eventually
+from tests.e2e.realtime_filters import FILTERS, JOBS, write_job
 from tests.e2e.realtime_js import CLIENT, listener_on
 from tests.e2e.up import Platform
 from tests.node_packages import node_with
@@ -117,6 +118,28 @@ async def test_the_life_of_an_assignment_is_heard_through_filters_of_each_type(l
     assert {one["new"]["did_like"] for one in listener.rows("boolean")} == {True}
     assert listener.rows("and")
     assert listener.rows("none") == []
+
+
+@pytest.mark.req("DI-08")
+async def test_every_operator_holds_for_the_rows_that_it_should(listener, http, office):
+    changes = [{"event": "INSERT", "table": "jobs", "filter": text} for text in FILTERS]
+    await listener.subscribe("jobs", office, *changes, {"event": "INSERT", "table": "jobs"})
+    titles = [await write_job(http, name, "js") for name in JOBS]
+    while not {one["new"]["title"] for one in listener.rows("jobs") if one["filter"] is None} >= {*titles}:
+        await listener.until(channel="jobs", filter=None, heard="INSERT")
+    heard = dict.fromkeys(FILTERS, "")
+    for one in listener.rows("jobs"):
+        if one["filter"] is not None and one["new"]["title"] in titles:
+            heard[one["filter"]] += one["new"]["title"][0]
+    assert {text: "".join(sorted(found)) for text, found in heard.items()} == FILTERS
+
+
+@pytest.mark.req("DI-08")
+async def test_a_filter_by_regular_expression_is_refused_with_the_reason(listener, office):
+    change = {"event": "*", "table": "jobs", "filter": "title=match.^a"}
+    await listener.do("subscribe", name="regular", key=office, changes=[change])
+    refused = await listener.until(channel="regular", status="CHANNEL_ERROR")
+    assert "operator match is not known" in refused["error"]
 
 
 @pytest.mark.req("DI-08")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,9 +13,16 @@ import pytest
 from realtime import RealtimeSubscribeStates
 from supabase import AsyncClient, acreate_client
 
+from drover.embedded.credentials import load_or_create_secrets
+from drover.service.api_keys import Role, issue_api_key
+from drover.testing.waiting import eventually
+from tests.e2e.realtime_filters import FILTERS, JOBS, write_job
 from tests.e2e.up import Platform
 
 WITHIN_S = 40.0
+FIRST_TOKEN_S = 4
+LOOKED_S = 2.0
+"""By then the server has looked for tokens that have expired."""
 
 
 class Ear:
@@ -65,6 +73,48 @@ async def test_supabase_py_hears_devices_that_are_registered_and_that_change(pla
         changed = await ear.until("UPDATE")
         assert changed["old_record"] == {"id": made["record"]["id"]}
         await channel.unsubscribe()
+        await ear.until("CLOSED")
+
+
+@pytest.mark.req("DI-08")
+async def test_every_operator_holds_for_the_rows_that_it_should(platform, http):
+    heard: dict[str, list[str]] = {text: [] for text in ("", *FILTERS)}
+
+    def ear_of(text: str):
+        return lambda payload: heard[text].append(payload["data"]["record"]["title"])
+
+    async with client_of(platform, "service_key") as client:
+        channel = client.channel("jobs").on_postgres_changes("INSERT", ear_of(""), table="jobs", schema="public")
+        for text in FILTERS:
+            channel.on_postgres_changes("INSERT", ear_of(text), table="jobs", schema="public", filter=text)
+        ear = Ear()
+        await channel.subscribe(ear.state)
+        await ear.until("SUBSCRIBED")
+        titles = {await write_job(http, name, "py") for name in JOBS}
+        await eventually(lambda: titles <= {*heard[""]}, WITHIN_S)
+    found = {text: "".join(sorted(title[0] for title in heard[text] if title in titles)) for text in FILTERS}
+    assert found == FILTERS
+
+
+@pytest.mark.req("DI-08")
+async def test_supabase_py_refreshes_its_token_and_goes_on_hearing(platform, http):
+    secret, ear = load_or_create_secrets(platform.data_dir).jwt_secret, Ear()
+
+    def token(lifetime_s):
+        return issue_api_key(secret, Role.SERVICE_ROLE, now_s=time.time(), lifetime_s=lifetime_s)
+
+    async with client_of(platform, "anon_key") as client:
+        first, over_at = token(FIRST_TOKEN_S), time.time() + FIRST_TOKEN_S
+        await client.realtime.set_auth(first)
+        channel = client.channel("mine").on_postgres_changes("INSERT", ear.change, table="render_queue")
+        await channel.subscribe(ear.state)
+        await ear.until("SUBSCRIBED")
+        await client.realtime.set_auth(token(600))
+        await eventually(lambda: time.time() > over_at + LOOKED_S, WITHIN_S)
+        render = {"composition_id": "py", "composition_name": "py", "gfx_data": {}}
+        assert (await http.call("POST", "/rest/v1/render_queue", json=render)).status == 201
+        assert (await ear.until("INSERT"))["table"] == "render_queue"
+        await client.realtime.set_auth(platform.credentials["anon_key"])
         await ear.until("CLOSED")
 
 

@@ -189,6 +189,9 @@ class _Document:
         text = "The position of the log, sent before the commands of the commit are answered."
         self._add_channel(f"{context}Commits", f"committed.{context}", text, ["Progress"])
         self._add_operation(f"{context}Committed", "send", f"{context}Commits", "After each commit.")
+        text = "The position that a read waits for: the projector does not pause before the batch that has it."
+        self._add_channel(f"{context}Wanted", f"wanted.{context}", text, ["Progress"])
+        self._add_operation(f"{context}Waiting", "send", f"{context}Wanted", "When a read begins to wait.")
 
     def add_telemetry(self, context: str) -> None:
         self._plain("TelemetryBatch", TelemetryBatch)

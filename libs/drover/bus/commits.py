@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from drover.bus.live import COMMITTED, announce, following_progress
+from drover.bus.live import COMMITTED, announcing, following_progress
 from drover.domain.partitions import MAIN
 
 SYNC_S: Final = 1.0
@@ -41,16 +42,9 @@ class Observer(Protocol):
 
 def announcing_commits(client: Client, context: str, partition: str) -> Callable[[int], None]:
     """A function that a writer calls with the sequence of each commit, before it answers the commit's callers."""
-    sending: set[asyncio.Task[None]] = set()
-
-    def say(seq: int) -> None:
-        # A task keeps the order: it runs before the tasks that send the answers, and publishing queues at once.
-        # Without a connection it is lost, but then the answers do not leave either.
-        task = asyncio.get_running_loop().create_task(announce(client, context, partition, seq, topic=COMMITTED))
-        sending.add(task)
-        task.add_done_callback(sending.discard)
-
-    return say
+    # A task of each announcement runs before the tasks that send the answers. Without a connection it is lost, but then
+    # the answers do not leave either.
+    return partial(announcing(client, COMMITTED), context, partition)
 
 
 class CommitFeed:

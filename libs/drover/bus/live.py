@@ -1,8 +1,9 @@
-"""Announcements of how far read models (`live.<context>`) and logs (`committed.<context>`) are. Reads that wait for
-writes need them."""
+"""Announcements of how far read models (`live.<context>`) and logs (`committed.<context>`) are, and of what reads wait
+for (`wanted.<context>`)."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -16,6 +17,7 @@ from drover.bus.subscription import subscribed
 
 PROJECTED: Final = "live"
 COMMITTED: Final = "committed"
+WANTED: Final = "wanted"
 
 
 class Progress(msgspec.Struct):
@@ -27,6 +29,19 @@ async def announce(client: Client, context: str, partition: str, seq: int, *, to
     """Announce a position. This may fail: the next announcement replaces a lost one."""
     with suppress(NatsError, OSError):
         await client.publish(f"{topic}.{context}", msgspec.json.encode(Progress(partition, seq)))
+
+
+def announcing(client: Client, topic: str) -> Callable[[str, str, int], None]:
+    """A function that announces a position soon, in the order of its calls, and does not wait."""
+    sending: set[asyncio.Task[None]] = set()
+
+    def say(context: str, partition: str, seq: int) -> None:
+        # Publishing queues at once, so a task keeps the order also with what other tasks send.
+        task = asyncio.get_running_loop().create_task(announce(client, context, partition, seq, topic=topic))
+        sending.add(task)
+        task.add_done_callback(sending.discard)
+
+    return say
 
 
 @asynccontextmanager

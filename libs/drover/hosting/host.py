@@ -12,13 +12,13 @@ from nats.aio.client import Client
 
 from drover.bus.client import CommandBus
 from drover.bus.commits import CommitFeed
-from drover.bus.live import following_progress
+from drover.bus.live import WANTED, announcing, following_progress
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.eventlog.streams import last_seq
 from drover.postgres.pool import Pool
 from drover.projection.newest import Newest
-from drover.projection.positions import Positions
+from drover.projection.positions import Positions, asking
 from drover.service.config import Configuration, Section, Settings
 from drover.service.health import Check
 from drover.service.identity_keys import IdentityKeys
@@ -97,7 +97,9 @@ class Host:
     def positions(self) -> Positions:
         """The position that every read model has reached. All services of this process that make reads wait share
         it."""
-        positions = Positions(chain.from_iterable(self.partitions.values()))
+        positions = Positions(
+            chain.from_iterable(self.partitions.values()), ask=asking(announcing(self.client, WANTED))
+        )
         self.components.append(
             Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from drover.domain.partitions import MAIN
-from drover.eventlog.log import Partition
+from drover.eventlog.log import ALL, Partition
 from drover.projection.errors import BadPosition
 
 POSITION_HEADER: Final = "Drover-Position"
@@ -59,12 +59,32 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
     return positions
 
 
+Ask = Callable[[str, int], None]
+"""Asks for a position at a place, because a read waits for it."""
+
+
+def ask_nobody(place: str, seq: int) -> None:
+    """For a process whose projector does not hear."""
+
+
+def asking(announce: Callable[[str, str, int], None]) -> Ask:
+    """Ask the projector of the place, or those of all partitions of a context."""
+
+    def ask(place: str, seq: int) -> None:
+        context, _, partition = place.partition(".")
+        announce(context, partition or ALL, seq)
+
+    return ask
+
+
 class Positions:
     """The position of each read model, as last announced to this process, and the reads that wait for a position."""
 
-    def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX) -> None:
-        """`partitions`: all partitions of all contexts. One whose position was not announced yet counts as 0."""
+    def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX, ask: Ask = ask_nobody) -> None:
+        """`partitions`: all partitions of all contexts. One whose position was not announced yet counts as 0. `ask`:
+        called for the first read that waits for a position."""
         self._waiters_max = waiters_max
+        self._ask = ask
         self._seen: dict[str, dict[str, int]] = {}
         for partition in partitions:
             self._seen.setdefault(partition.context, {})[partition.name] = 0
@@ -99,6 +119,8 @@ class Positions:
             return False
         future = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(place, {})
+        if seq > max(waiting.values(), default=0):
+            self._ask(place, seq)
         waiting[future] = seq
         try:
             await asyncio.wait_for(future, timeout_s)

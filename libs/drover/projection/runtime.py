@@ -30,6 +30,7 @@ from drover.projection.checkpoint import Checkpoint, read_checkpoint
 from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
+from drover.projection.pace import Pace
 from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
 from drover.projection.read_model import ensure_read_model
@@ -128,6 +129,7 @@ class Runner:
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
         self._stop = asyncio.Event()
+        self._pace = Pace(self._limits.pace_s)
         self._retries = Retries(RETRY)
         self._labels = (projection.context, self.partition.name)
         self._behind = metrics.BEHIND.labels(*self._labels)
@@ -148,6 +150,10 @@ class Runner:
             await asyncio.wait({self._task}, timeout=STOP_TIMEOUT_S)
         finally:
             await end(self._task)
+
+    def hurry(self, seq: int) -> None:
+        """A read waits for this position: do not pause before the batch that has it."""
+        self._pace.hurry(seq)
 
     async def _run(self) -> None:
         """Run term after term, until stopped or unable to go on."""
@@ -251,11 +257,13 @@ class Runner:
                     return
                 if ahead.done():
                     folded = ahead.result()
-                    ahead = asyncio.create_task(self._next(folder, folded))
+                    done = asyncio.Event()
+                    ahead = asyncio.create_task(self._next(folder, folded, done))
                     await self._write(folded, store)
                     await self._say_position()
                     if rows is not None:  # before the next batch is written, so that rows are those of this position
                         await rows.written(folded.changes, folded.new.seq, folded.behind)
+                    done.set()
                 else:
                     await store.ping(self.checkpoint)
                     await self._say_position(await self._quiet_through())
@@ -264,11 +272,13 @@ class Runner:
         finally:
             await end(ahead, stop)
 
-    async def _next(self, folder: Folder, before: Folded) -> Folded:
-        """Return the batch after `before`. If `before` was the end of the log, wait a little first, because a
-        transaction for each commit of a busy log costs too much. A commit to an idle log is still written at once."""
+    async def _next(self, folder: Folder, before: Folded, done: asyncio.Event) -> Folded:
+        """Return the batch after `before`. If `before` was the end of the log, pause first, and let `before` be `done`:
+        a batch that is collected earlier would only wait, and lack what was committed meanwhile. A commit to an idle
+        log is still written at once."""
         if before.behind == 0:
-            await asyncio.sleep(self._limits.pace_s)
+            await self._pace.pause(before.new.seq)
+            await done.wait()
         return await folder.next()
 
     async def _write(self, folded: Folded, store: Store) -> None:

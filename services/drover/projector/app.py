@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 
-from drover.bus.live import announce
+from drover.bus.live import WANTED, announce, following_progress
 from drover.bus.rows import NatsRows, PublishRows
 from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.by_context import parts_in
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.figures import LogFigures
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import EventLog, Partition
+from drover.eventlog.log import ALL, EventLog, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.projection.errors import ProjectionStopped
@@ -82,6 +82,12 @@ class Projector:
     async def __aexit__(self, *_: object) -> None:
         await self._started.aclose()
 
+    def hurry(self, context: str, partition: str, seq: int) -> None:
+        """A read waits for this position. `partition`: `ALL` for all of the context's partitions."""
+        for runner in self.runners:
+            if runner.partition.context == context and partition in (runner.partition.name, ALL):
+                runner.hurry(seq)
+
     @property
     def stopped(self) -> list[ProjectionStopped]:
         """Return the projections that have stopped until a person acts. The others continue."""
@@ -104,6 +110,7 @@ def assemble(host: Host) -> Assembly:
     licences = host[RenderCapacity].licences
     components = [
         Component("projector", Phase.PROJECTOR, projector),
+        Component("wanted", Phase.PROJECTOR, following_progress(client, projector.hurry, topic=WANTED)),
         Component("render figures", Phase.PROJECTOR, RenderFigures(pool, licences)),
         Component("figures", Phase.PROJECTOR, ReadModelFigures(pool)),
         Component("log figures", Phase.PROJECTOR, LogFigures(client, CONTEXTS)),

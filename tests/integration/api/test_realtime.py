@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 from realtime import AsyncRealtimeClient
 
 from drover.api.realtime import limits
 from drover.api.realtime import presence as presence_module
+from drover.api.realtime.metrics import CLOSED
 from drover.api.realtime.peers import Peers
+from drover.api.realtime.presence import Topic
 from drover.api.realtime.sockets import PATH
 from drover.bus.connection import connected
 from drover.service.api_keys import Role
 from drover.testing.waiting import eventually
 from drover.web.serve import serve
 from tests.e2e.realtime_js import CLIENT, listener_on
+from tests.e2e.realtime_many import Told, clients_on, socket
 from tests.integration.api.rows_platform import Platform, platform_on
 from tests.node_packages import node_with
 from tests.unit.api.realtime.client import key_of
 from tests.unit.api.realtime.test_sockets import Desk
 
 PATIENCE_S = 40.0
+FLOOD = msgspec.Raw(b'"' + b"x" * 100_000 + b'"')
+FLOOD_FRAMES = 300
+"""More than the buffers of both ends and the bound of the server take together."""
+SOCKETS, DEVICES = 1_000, 50
 
 
 @pytest.fixture
@@ -87,6 +96,52 @@ async def test_a_message_that_is_lost_is_noticed(platform):
             while (told := await ws.receive_json())[3] != "phx_error":
                 assert told[3] in ("phx_reply", "system")
         assert "hole" in told[4]["reason"]
+
+
+@pytest.mark.req("DI-08")
+async def test_supabase_js_that_stood_still_is_disconnected_and_comes_back_by_itself(platform, node):
+    async with listener_on(node, platform.url) as listener:
+        await listener.subscribe("farm", platform.key(), {"event": "INSERT", "table": "devices"})
+        before = CLOSED.labels("slow")._value.get()
+        listener.process.send_signal(signal.SIGSTOP)
+        try:
+            for _ in range(FLOOD_FRAMES):
+                platform.realtime.office.rooms.broadcast(Topic("farm", False), "flood", FLOOD)
+                await asyncio.sleep(0)
+            await eventually(lambda: not platform.realtime.sessions, PATIENCE_S)
+        finally:
+            listener.process.send_signal(signal.SIGCONT)
+        assert CLOSED.labels("slow")._value.get() == before + 1
+        assert platform.realtime.office.subscriptions.total == 0
+        await listener.until(channel="farm", status="CHANNEL_ERROR", within_s=PATIENCE_S)
+        await listener.until(channel="farm", status="SUBSCRIBED", within_s=PATIENCE_S)
+        device = await platform.register()
+        assert (await listener.until(heard="INSERT", within_s=PATIENCE_S))["new"]["id"] == device
+
+
+@pytest.mark.slow
+@pytest.mark.req("DI-08")
+async def test_a_thousand_supabase_js_clients_hear_what_their_filters_ask_for(platform, node):
+    async with clients_on(node, platform.url) as clients:
+        wanted = [
+            socket(platform.key(), {"table": "devices", "filter": f"serial_number=eq.SERIAL{number % DEVICES + 1:04}"})
+            for number in range(SOCKETS)
+        ]
+        await clients.open("phones", wanted)
+        assert len(platform.realtime.sessions) == SOCKETS
+        for _ in range(DEVICES):
+            await platform.register()
+
+        async def have_heard() -> Told | None:
+            told = await clients.tell("phones")
+            return told if min(told.rows) > 0 else None
+
+        told = await eventually(have_heard, PATIENCE_S)
+        assert told.heard["devices INSERT"] == SOCKETS, "each hears of one device, and of no other"
+        assert told.states == {"SUBSCRIBED": SOCKETS}
+        await clients.close("phones")
+        await eventually(lambda: not platform.realtime.sessions, PATIENCE_S)
+        assert platform.realtime.office.subscriptions.total == 0
 
 
 # Several processes

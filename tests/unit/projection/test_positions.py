@@ -8,7 +8,14 @@ import pytest
 
 from drover.eventlog.log import Partition
 from drover.projection.errors import BadPosition
-from drover.projection.positions import Positions, context_of, format_position, parse_position, place_of
+from drover.projection.positions import (
+    Positions,
+    asking,
+    context_of,
+    format_position,
+    parse_position,
+    place_of,
+)
 
 IN_TIME_S = 5.0
 AT_ONCE_S = 0.001
@@ -134,3 +141,26 @@ async def test_only_so_many_reads_wait_at_once() -> None:
     assert not await positions.wait("fleet", 1, IN_TIME_S)
     positions.observe("fleet", "main", 1)
     assert await first
+
+
+@pytest.mark.req("DI-07")
+async def test_the_projector_is_asked_once_for_a_position_that_reads_wait_for():
+    asked = []
+    positions = Positions([Partition("fleet")], ask=lambda place, seq: asked.append((place, seq)))
+    positions.observe("fleet", "main", 5)
+    assert await positions.wait("fleet", 5, 1.0)
+    assert not await positions.wait("fleet", 6, 0.0)
+    assert asked == [], "nobody waits"
+    waits = [asyncio.create_task(positions.wait("fleet", seq, 60.0)) for seq in (7, 7, 6, 8)]
+    await asyncio.sleep(0)
+    assert asked == [("fleet", 7), ("fleet", 8)]
+    positions.observe("fleet", "main", 8)
+    assert await asyncio.gather(*waits) == [True] * 4
+
+
+def test_a_request_goes_to_one_partition_or_to_all_of_a_context():
+    sent = []
+    ask = asking(lambda *what: sent.append(what))
+    ask("fleet", 7)
+    ask("reminder.p2", 8)
+    assert sent == [("fleet", "*", 7), ("reminder", "p2", 8)]

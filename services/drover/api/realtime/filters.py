@@ -12,7 +12,8 @@ from uuid import UUID
 
 import msgspec
 
-from drover.api.realtime.limits import CONDITIONS_MAX, FILTER_CHARS_MAX, IN_VALUES_MAX
+from drover.api.realtime.limits import CONDITIONS_MAX, FILTER_CHARS_MAX, IN_VALUES_MAX, PATTERN_CHARS_MAX
+from drover.api.realtime.patterns import parse_pattern
 from drover.domain.errors import DroverError
 from drover.readmodel.column import PgType
 from drover.readmodel.live import LiveRelation
@@ -35,7 +36,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     column: str
     op: str
     value: Any
-    """In the form in which rows are compared; a frozenset for `in`."""
+    """In the form in which rows are compared; a frozenset for `in`, a pattern for `like`."""
     type: PgType
     negated: bool = False
 
@@ -63,9 +64,12 @@ _TESTS: Final[dict[str, Test]] = {
     "gt": operator.gt,
     "gte": operator.ge,
     "in": lambda value, wanted: value in wanted,
+    "like": lambda value, wanted: wanted.matches(value),
+    "ilike": lambda value, wanted: wanted.matches(value),
 }
 _NULL_TESTS: Final[dict[str, Test]] = {"is": _is, "isdistinct": operator.ne}
 """Null is a value for these."""
+_PATTERNS: Final = frozenset({"like", "ilike"})
 _IS: Final = {"null": None, "unknown": None, "true": True, "false": False}
 _BOOLEANS: Final = {"true": True, "t": True, "false": False, "f": False}
 
@@ -143,6 +147,12 @@ def _parse_value(op: str, text: str, column: str, type_: PgType, live: LiveRelat
         return _IS[text.lower()]
     if op == "isdistinct" and text == "null":
         return None
+    if op in _PATTERNS:
+        if type_ is not PgType.TEXT:
+            raise BadFilter(f"{op} compares text, and {column} is {type_}")
+        if len(text) > PATTERN_CHARS_MAX:
+            raise BadFilter(f"The pattern is longer than {PATTERN_CHARS_MAX} characters")
+        return parse_pattern(_unquoted(text), ignores_case=op == "ilike")
     aliases = live.relation.aliases.get(column, {}) if op in ("eq", "neq", "in") else {}
 
     def parse(item: str) -> Any:

@@ -20,6 +20,8 @@ CONDITIONS_MAX: Final = 10
 """In one filter."""
 IN_VALUES_MAX: Final = 100
 FILTER_CHARS_MAX: Final = 8_000
+PATTERN_CHARS_MAX: Final = 255
+"""Of `like`. It is compared with every changed row, at a cost of its length for each character of the value."""
 TOPIC_CHARS_MAX: Final = 255
 """The length of a topic is one byte in a binary frame."""
 EVENT_CHARS_MAX: Final = 255

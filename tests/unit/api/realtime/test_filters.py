@@ -62,6 +62,13 @@ def holds(text: str, row=ROW, relation: str = "job_assignments") -> bool:
         ("error_code=neq.X", False),
         ("error_code=not.eq.X", False),
         ("error_code=isdistinct.X", True),
+        ("error_message=like.SERIAL%", True),
+        ("error_message=like.%RIAL__", True),
+        ("error_message=like.%E%A%1", True),
+        ("error_message=like.serial%", False),
+        ("error_message=ilike.serial%", True),
+        ("error_message=not.ilike.%ERIAL%", False),
+        ("error_code=like.%", False),
         ("progress_pct=gt.30,status=eq.running", True),
         ("progress_pct=gt.30,status=eq.failed", False),
         ("status=eq.a,b", False),
@@ -70,6 +77,41 @@ def holds(text: str, row=ROW, relation: str = "job_assignments") -> bool:
 )
 def test_a_row_is_compared_by_the_type_of_its_column(text, expected):
     assert holds(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "expected"),
+    [
+        ("", "", True),
+        ("", "a", False),
+        ("%", "", True),
+        ("a", "ab", False),
+        ("a%", "ba", False),
+        ("%a", "ab", False),
+        ("a%a", "a", False),
+        ("a%a", "aa", True),
+        ("%ab%ab%", "abab", True),
+        ("%ab%ab%", "abxb", False),
+        ("%aba%a", "abaa", True),
+        ("%aba%ba", "ababa", True),
+        ("%aba%aba", "ababa", False),
+        ("_", "", False),
+        ("_%_", "ab", True),
+        ("_%_", "a", False),
+        ("a_c", "a\nc", True),
+        ("100\\%", "100%", True),
+        ("100\\%", "1000", False),
+        ("a\\_c", "abc", False),
+        (".*", "x", False),
+        ("a\\", "a\\", True),
+    ],
+)
+def test_a_pattern_means_what_it_means_in_sql(pattern, value, expected):
+    assert holds(f"error_message=like.{pattern}", {"error_message": value}) is expected
+
+
+def test_a_pattern_with_many_wildcards_is_compared_in_no_time():
+    assert not holds("error_message=like." + "%a" * 120 + "%b", {"error_message": "a" * 50_000})
 
 
 def test_dates_and_fractions_are_compared_as_such():
@@ -117,6 +159,8 @@ def test_other_words_for_a_value_are_those_of_reads():
         ("assigned_at=gt.yesterday", "which is timestamptz"),
         ("did_like=eq.maybe", "which is bool"),
         ("progress_pct=match.4", "operator match is not known"),
+        ("progress_pct=like.4%", "like compares text, and progress_pct is int4"),
+        ("error_message=like." + "x" * 300, "pattern is longer"),
         ("progress_pct=in.4", "in parentheses"),
         ("error_code=is.X", "is takes"),
         (",".join(["progress_pct=gt.1"] * (CONDITIONS_MAX + 1)), f"more than {CONDITIONS_MAX}"),

@@ -138,6 +138,19 @@ async def test_a_client_that_does_not_read_is_disconnected_and_holds_nobody_up(d
         slow.close()
 
 
+@pytest.mark.req("DI-08")
+async def test_a_client_that_reads_too_slowly_learns_why_it_is_disconnected(desk):
+    async with desk.connected() as ws:
+        await desk.join(ws, "farm", {"table": "devices"})
+        (client,) = desk.realtime.sessions
+        for _ in range(5_000):
+            if client._connection._ending is not None:
+                break
+            desk.tell("devices", {"id": MINE, "serial_number": PADDING})
+            await asyncio.sleep(0)
+        assert await closed(ws) == (1013, "The client reads too slowly; join again, then read again")
+
+
 async def test_beyond_the_total_of_a_process_those_are_disconnected_who_do_not_read():
     async with desk_on(outbound_bytes_max=10**12, outbound_total_bytes_max=1024 * 1024) as desk:
         loop = asyncio.get_running_loop()
