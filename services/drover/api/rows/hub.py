@@ -72,6 +72,8 @@ class Hub:
         self._heard_at: dict[tuple[str, str], float] = {}
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
+        self._ring_at = float("inf")
+        """When the ring is due. Timers of uvloop do not always know it."""
         self._rang_at = float("-inf")
         self._watchers: list[Watcher] = []
         self._streams = 0
@@ -148,10 +150,10 @@ class Hub:
         every_s = max(RING_EVERY_S, min(RING_EVERY_MAX_S, self._streams * STREAM_S))
         at = max(loop.time() + in_s, self._rang_at + every_s)
         if self._ring is not None:
-            if self._ring.when() <= at:
+            if self._ring_at <= at:
                 return
             self._ring.cancel()
-        self._ring = loop.call_at(at, self._ring_now)
+        self._ring, self._ring_at = loop.call_at(at, self._ring_now), at
 
     def _ring_now(self) -> None:
         self._ring = None

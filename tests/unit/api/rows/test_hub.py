@@ -6,6 +6,7 @@ import asyncio
 from contextlib import ExitStack
 
 import pytest
+import uvloop
 
 from drover.api.rows.hub import BATCH_S, RING_EVERY_MAX_S, RING_EVERY_S, STREAM_S, Hub
 from drover.bus.rows import RowsChanged
@@ -65,6 +66,19 @@ def test_the_messages_of_a_batch_wake_streams_once_with_the_last_of_them():
         assert ears.woken_at == [0.02]
 
     run_virtually(main())
+
+
+def test_messages_that_come_at_the_same_moment_wake_streams_on_the_event_loop_of_the_product():
+    async def main():
+        ears = Ears()
+        listening = asyncio.create_task(ears.listen(0.2))
+        await asyncio.sleep(0)
+        for relation in ("devices", "jobs", "job_assignments"):
+            ears.tell(relation, 0)
+        await listening
+        assert ears.woken_at
+
+    uvloop.run(main())
 
 
 def test_if_the_rest_of_a_batch_is_lost_streams_are_woken_all_the_same():
