@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from random import Random
+from time import time
 from typing import NamedTuple
 from uuid import UUID
 
@@ -50,6 +51,10 @@ class Change(NamedTuple):
     at: datetime
     phase: str
     progress: int
+    seq: int = 0
+    """Of its commit."""
+    logged_ms: float = 0.0
+    """When a reader of the log had it."""
 
 
 class Attempt:
@@ -181,10 +186,11 @@ class Farm:
         async with JetStreamLog(self._client, Partition("fleet")).read(0) as reader:
             while True:
                 for commit in await reader.next():
+                    now_ms = time() * 1000
                     for event in codec.decode(commit.payload):
-                        self._see(event)
+                        self._see(event, commit.seq, now_ms)
 
-    def _see(self, event: object) -> None:
+    def _see(self, event: object, seq: int, now_ms: float) -> None:
         self.events += 1
         if isinstance(event, e.DeviceCameOnline):
             self.online += 1
@@ -192,7 +198,7 @@ class Farm:
             self._seen += 1
             self._attempts.append(Attempt(self._seen, event))
         if self.changes is not None and (change := shown(event)) is not None:
-            self.changes.append(change)
+            self.changes.append(change._replace(seq=seq, logged_ms=now_ms))
 
 
 def batched(commands: Iterable[c.FleetCommand], size: int) -> Iterator[list[c.FleetCommand]]:

@@ -51,6 +51,8 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Too many rows have changed to send them: the reader must read the relation again."""
     at: datetime | None = None
     """When the rows were committed. None: the message is from an older projector."""
+    more: bool = False
+    """Whether the next message is about the same commits, so that a reader can wait for it and apply both at once."""
 
 
 class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):

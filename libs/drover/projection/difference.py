@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, Final, Literal
 
@@ -89,15 +88,6 @@ def _same(wanted: Any, found: Any, is_json: bool) -> bool:
 def shown(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return text if len(text) <= VALUE_CHARS_SHOWN else text[: VALUE_CHARS_SHOWN - 1] + "…"
-
-
-@cache
-def _key_getter(table: Table) -> Callable[[tuple[Any, ...]], Key]:
-    return itemgetter(*(table.columns.index(name) for name in table.key))
-
-
-def key_of(table: Table, row: tuple[Any, ...]) -> Key:
-    return _key_getter(table)(row)
 
 
 def total(reports: Iterable[TableReport]) -> int:

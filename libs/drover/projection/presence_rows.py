@@ -10,8 +10,9 @@ from typing import Final
 from drover.readmodel.table import Key
 
 INTERVAL_S: Final = 30.0
-ROWS_PER_TURN_MAX: Final = 500
-"""How many rows are published per turn, which is a second. With more than 15,000 devices, each device is published less
+TURN_S: Final = 0.2
+ROWS_PER_TURN_MAX: Final = 100
+"""How many rows are published per turn of `TURN_S`. With more than 15,000 devices, each device is published less
 often."""
 WAITING_MAX: Final = 100_000
 """How many devices may wait for publication. Beyond it, a new device is dropped until its next sign of life."""

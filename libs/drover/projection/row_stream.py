@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -20,7 +20,7 @@ from uuid_utils import uuid4
 from drover.bus.rows import PublishRows, RowsChanged, RowsHeartbeat
 from drover.projection import metrics
 from drover.projection.batch import Changes
-from drover.projection.presence_rows import PresenceRows
+from drover.projection.presence_rows import TURN_S, PresenceRows
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
@@ -31,13 +31,14 @@ MESSAGE_BYTES_MAX: Final = 512 * 1024
 """The maximum size of the rows in one message. Beyond it, readers must read again. A NATS server accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
 """The time limit for all queries and messages after one batch: the projection does not wait longer for its readers."""
-PRESENCE_ROWS_PER_MESSAGE_MAX: Final = 100
+PRESENCE_TURNS_MAX: Final = 5
+"""How many turns of presence may be made up for at once, after a time without batches."""
 HEARTBEAT_S: Final = 1.0
 """Interval of heartbeats while batches are written. During a catch-up, readers are asked to read again at most this
 often."""
 
-Select = Callable[[LiveRelation, list[Key]], Awaitable[list[str]]]
-"""Selects the rows with these keys (of the table) as JSON, in any order."""
+Select = Callable[[Mapping[LiveRelation, list[Key]]], Awaitable[Mapping[LiveRelation, list[str]]]]
+"""Selects the rows of relations with these keys (of their tables) as JSON, in any order."""
 
 log = structlog.get_logger("drover.projection")
 
@@ -57,7 +58,7 @@ def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
     """Keys of the table's rows that a batch has changed in one relation."""
     name = live.table.name
     is_keyed = name in changes.upserts
-    keys = dict.fromkeys(map(live.key_of, changes.upserts[name] if is_keyed else changes.appends[name]))
+    keys = dict.fromkeys(map(live.table.record_key_of, changes.upserts[name] if is_keyed else changes.appends[name]))
     new = changes.created.get(name, []) if is_keyed else [*keys]
     for part in live.parts:
         keys.update(dict.fromkeys(map(live.part_key_of(part), changes.appends[part])))
@@ -99,6 +100,7 @@ class RowStream:
         self._seq = at
         self._last = {live.name: at for live in relations}
         self._presence = presence
+        self._presence_at = clock() - TURN_S
         self._is_behind = False
         self._to_reset: set[str] = set()
         """Relations whose readers must be asked to read again. Until that was sent, nothing else is published about
@@ -112,8 +114,7 @@ class RowStream:
         """Send pending resets, then the position: a reader that has a position has everything up to it."""
         self._beat_at = self._clock()
         await self._bounded(self._beat)
-        if self._presence is not None and not self._is_behind:
-            await self._bounded(partial(self._tell_presence, self._presence))
+        await self._tell_presence()
 
     async def written(self, changes: Changes, to: int, behind: int) -> None:
         """A batch up to this position was just committed, and no later one. `behind`: the lag in commits."""
@@ -126,6 +127,8 @@ class RowStream:
             await self._tell(changed, changes, to)
         if self._clock() - self._beat_at >= HEARTBEAT_S:
             await self.beat()
+        else:
+            await self._tell_presence()
 
     async def _tell(self, changed: list[LiveRelation], changes: Changes, to: int) -> None:
         found = {live: changed_keys(live, changes) for live in changed if live.name not in self._to_reset}
@@ -138,14 +141,27 @@ class RowStream:
         self._last.update((live.name, to) for live in found)
 
         async def tell_all() -> None:
+            rows = await self._select({live: changed.keys for live, changed in found.items()})
+            left = len(found)
             for live, keys in found.items():
-                await self._changed(live, after[live], to, at, keys)
+                left -= 1
+                await self._changed(live, after[live], to, at, keys, rows[live], more=left > 0)
 
         await self._bounded(tell_all)
 
-    async def _changed(self, live: LiveRelation, after: int, to: int, at: datetime, changed: ChangedKeys) -> None:
-        rows = [row.encode() for row in await self._select(live, changed.keys)] if changed.keys else []
-        if len(rows) != len(changed.keys) or sum(map(len, rows)) > MESSAGE_BYTES_MAX:
+    async def _changed(
+        self,
+        live: LiveRelation,
+        after: int,
+        to: int,
+        at: datetime,
+        changed: ChangedKeys,
+        rows: list[str],
+        *,
+        more: bool,
+    ) -> None:
+        raw = [msgspec.Raw(row.encode()) for row in rows]
+        if len(raw) != len(changed.keys) or sum(map(len, raw)) > MESSAGE_BYTES_MAX:
             await self._reset(live.name, after, to)
             return
         message = RowsChanged(
@@ -153,10 +169,11 @@ class RowStream:
             partition=self._partition,
             after=after,
             to=to,
-            rows=[msgspec.Raw(row) for row in rows],
+            rows=raw,
             new=[live.told_key(key) for key in changed.new],
             gone=[live.told_key(key) for key in changed.gone],
             at=at,
+            more=more,
         )
         await self._publish.changed(self._context, live.name, message)
         self._rows.inc(len(changed))
@@ -170,25 +187,36 @@ class RowStream:
         message = RowsHeartbeat(epoch=self.epoch, partition=self._partition, seq=self._seq, last=dict(self._last))
         await self._publish.heartbeat(self._context, message)
 
-    async def _tell_presence(self, presence: PresenceRows) -> None:
+    async def _tell_presence(self) -> None:
+        """Publish the presence that is due: a little after each batch, because the next batch waits for it."""
+        if self._presence is None or self._is_behind:
+            return
+        due = int((self._clock() - self._presence_at) / TURN_S)
+        if due > PRESENCE_TURNS_MAX:
+            due, self._presence_at = PRESENCE_TURNS_MAX, self._clock()
+        else:
+            self._presence_at += due * TURN_S
+        for _ in range(due):
+            if keys := self._presence.take():
+                await self._bounded(partial(self._presence_changed, self._presence.relation, keys))
+
+    async def _presence_changed(self, relation: str, keys: list[Key]) -> None:
         """Publish rows at the relation's last position. No event changed them, so `from` equals `to`, and losing the
         message leaves no gap."""
-        (live,) = (live for live in self._relations if live.name == presence.relation)
-        keys = presence.take()
-        for start in range(0, len(keys), PRESENCE_ROWS_PER_MESSAGE_MAX):
-            rows = await self._select(live, keys[start : start + PRESENCE_ROWS_PER_MESSAGE_MAX])
-            position = self._last[live.name]
-            message = RowsChanged(
-                epoch=self.epoch,
-                partition=self._partition,
-                after=position,
-                to=position,
-                rows=[msgspec.Raw(row.encode()) for row in rows],
-                at=self._now(),
-            )
-            if rows:
-                await self._publish.changed(self._context, live.name, message)
-                self._rows.inc(len(rows))
+        (live,) = (live for live in self._relations if live.name == relation)
+        rows = (await self._select({live: keys}))[live]
+        position = self._last[live.name]
+        message = RowsChanged(
+            epoch=self.epoch,
+            partition=self._partition,
+            after=position,
+            to=position,
+            rows=[msgspec.Raw(row.encode()) for row in rows],
+            at=self._now(),
+        )
+        if rows:
+            await self._publish.changed(self._context, live.name, message)
+            self._rows.inc(len(rows))
 
     async def _reset(self, name: str, after: int, to: int) -> None:
         message = RowsChanged(epoch=self.epoch, partition=self._partition, after=after, to=to, reset=True)

@@ -57,6 +57,14 @@ Announce = Callable[[str, str, int], Awaitable[None]]
 """Called with (context, partition, seq) when the read model has reached this sequence."""
 
 _TRY_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.projection:' || $1 || '/' || $2, 0))"
+_BY_KEY: Final = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+"""Every statement of a projector finds rows by key, so one plan is right for all values. Without these settings, a plan
+that was made while the tables were empty would read them whole when they have grown, until they are analyzed."""
 _REFUSED: Final = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
@@ -181,6 +189,7 @@ class Runner:
             {
                 "idle_session_timeout": str(int(SILENT_TERM_S * 1000)),
                 "idle_in_transaction_session_timeout": str(int(SILENT_TERM_S * 1000)),
+                **_BY_KEY,
             },
         ) as connection:
             if not await self._compete(connection):

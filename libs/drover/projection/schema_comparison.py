@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from drover.postgres.pool import Connection
-from drover.projection.difference import Comparison, Table, TableReport, key_of
+from drover.projection.difference import Comparison, Table, TableReport
 from drover.projection.read_model import quoted
 
 ROWS_AT_ONCE: Final = 1_000
@@ -35,7 +35,7 @@ async def compare_schemas(connection: Connection, wanted: str, found: str, table
     async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):
         is_wanted, is_found, *values = record
         left, right = tuple(values[:width]), tuple(values[width:])
-        key = key_of(table, left if is_wanted else right)
+        key = table.record_key_of(left if is_wanted else right)
         comparison.compare(key, left if is_wanted else None, right if is_found else None)
         extra += not is_wanted
     report = comparison.report

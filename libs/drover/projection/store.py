@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from drover.postgres.pool import Connection
@@ -12,7 +13,14 @@ from drover.projection.errors import CheckpointMoved
 from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
 from drover.readmodel.live import LiveRelation
-from drover.readmodel.table import Key, KeyedTable, Table
+from drover.readmodel.table import AppendTable, Key, KeyedTable, Table
+
+SMALL_ROWS_MAX: Final = 40
+"""Up to this many rows of a table are written one by one, all in one round trip. More are written by COPY, which costs
+less for each row, and at least two round trips for each table."""
+
+Record = tuple[Any, ...]
+"""A row as Postgres takes it."""
 
 _STAGING: Final = "staging_"
 _SCHEMA: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
@@ -33,28 +41,44 @@ class KeyedSql:
         self.stage = f"CREATE TEMP TABLE IF NOT EXISTS {quoted(self.staging)} (LIKE {name}) ON COMMIT DELETE ROWS"
         self.load = f"SELECT {columns} FROM {name} {among}"  # noqa: S608
         self.delete = f"DELETE FROM {name} {among}"  # noqa: S608
+        on_conflict = f"ON CONFLICT ({key}) DO {change}"
+        # A row that was updated carries the number of this transaction in xmax.
+        is_new = "xmax = 0 AS is_new"
         self.upsert = (
             f"INSERT INTO {name} ({columns}) SELECT {columns} FROM pg_temp.{quoted(self.staging)} "  # noqa: S608
-            f"ON CONFLICT ({key}) DO {change}"
+            f"{on_conflict}"
         )
-        # A row that was updated carries the number of this transaction in xmax.
         self.upsert_and_tell = (
-            f"WITH written AS ({self.upsert} RETURNING {key}, xmax = 0 AS is_new) "  # noqa: S608
+            f"WITH written AS ({self.upsert} RETURNING {key}, {is_new}) "  # noqa: S608
             f"SELECT {key} FROM written WHERE is_new"
         )
+        self.upsert_one = f"{_insert(schema, table)} {on_conflict}"
+        self.upsert_one_and_tell = f"{self.upsert_one} RETURNING {is_new}"
 
 
-def live_select(schema: str, live: LiveRelation) -> str:
-    """Make the statement that selects rows of a relation as `/rest/v1` shows them, by the keys of its table."""
-    items = ", ".join(live.select_items())
-    rows = f"SELECT {items} FROM {quoted(schema)}.{quoted(live.name)} {_among(live.table)}"  # noqa: S608
-    return f"SELECT row_to_json(told)::text FROM ({rows}) AS told"  # noqa: S608
+def _insert(schema: str, table: Table) -> str:
+    columns = ", ".join(quoted(c) for c in table.columns)
+    values = ", ".join(f"${i}" for i in range(1, len(table.columns) + 1))
+    return f"INSERT INTO {quoted(schema)}.{quoted(table.name)} ({columns}) VALUES ({values})"  # noqa: S608
 
 
-def _among(table: Table) -> str:
-    """Make the SQL condition that the key is among the given ones. It takes one array per key column."""
+def live_select(schema: str, relations: Sequence[LiveRelation]) -> str:
+    """Make the statement that selects rows of several relations as `/rest/v1` shows them, by the keys of their tables.
+    Each row has the number of its relation. One statement, because each round trip costs more than most of its rows."""
+    parts, first = [], 1
+    for number, live in enumerate(relations):
+        items = ", ".join(live.select_items())
+        rows = f"SELECT {items} FROM {quoted(schema)}.{quoted(live.name)} {_among(live.table, first)}"  # noqa: S608
+        parts.append(f"SELECT {number}, row_to_json(told)::text FROM ({rows}) AS told")  # noqa: S608
+        first += len(live.table.key)
+    return " UNION ALL ".join(parts)
+
+
+def _among(table: Table, first: int = 1) -> str:
+    """Make the SQL condition that the key is among the given ones. It takes one array per key column. `first`: the
+    number of the first of these parameters."""
     key = ", ".join(quoted(c) for c in table.key)
-    wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=1))
+    wanted = ", ".join(f"${i}::{table.types[c]}[]" for i, c in enumerate(table.key, start=first))
     if len(table.key) == 1:
         return f"WHERE {key} = ANY ({wanted})"
     return f"WHERE ({key}) IN (SELECT * FROM unnest({wanted}))"  # noqa: S608
@@ -63,6 +87,8 @@ def _among(table: Table) -> str:
 def _key_columns(table: Table, keys: list[Key]) -> list[list[Any]]:
     if len(table.key) == 1:
         return [keys]
+    if not keys:
+        return [[] for _ in table.key]
     return [list(column) for column in zip(*keys, strict=True)]
 
 
@@ -78,7 +104,8 @@ class Store:
         self._projection = projection
         self._partition = partition
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
-        self._live = {live.name: live_select(projection.schema, live) for live in projection.live}
+        self._appends = {t.name: _insert(projection.schema, t) for t in projection.appended}
+        self._live = live_select(projection.schema, projection.live)
         self._told = frozenset(live.table.name for live in projection.live)
         """Tables whose readers want to know which rows are new."""
         self._busy = asyncio.Lock()
@@ -117,28 +144,54 @@ class Store:
             raise CheckpointMoved(self._projection.schema, self._partition, at.seq)
 
     async def write_rows(self, changes: Changes) -> None:
-        schema = self._projection.schema
         for appended in self._projection.appended:
             if rows := changes.appends[appended.name]:
-                await self._connection.copy_records_to_table(
-                    appended.name, schema_name=schema, columns=appended.columns, records=rows
-                )
+                await self._append(appended, rows)
         for table in self._projection.keyed:
-            sql = self._sql[table.name]
             if deletes := changes.deletes[table.name]:  # first, so that a unique value can move to another row
-                await self._connection.execute(sql.delete, *_key_columns(table, deletes))
+                await self._connection.execute(self._sql[table.name].delete, *_key_columns(table, deletes))
             if upserts := changes.upserts[table.name]:
-                await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=upserts)
+                write = self._upsert_one_by_one if len(upserts) <= SMALL_ROWS_MAX else self._upsert_staged
+                created = await write(table, upserts)
                 if table.name in self._told:
-                    changes.created[table.name] = _keys(await self._connection.fetch(sql.upsert_and_tell))
-                else:
-                    await self._connection.execute(sql.upsert)
+                    changes.created[table.name] = created
 
-    async def select(self, live: LiveRelation, keys: list[Key]) -> list[str]:
-        """Select the current rows of a relation as JSON, to publish them."""
+    async def _append(self, table: AppendTable, rows: list[Record]) -> None:
+        if len(rows) <= SMALL_ROWS_MAX:
+            await self._connection.executemany(self._appends[table.name], rows)
+        else:
+            await self._connection.copy_records_to_table(
+                table.name, schema_name=self._projection.schema, columns=table.columns, records=rows
+            )
+
+    async def _upsert_one_by_one(self, table: KeyedTable[Any], rows: list[Record]) -> list[Key]:
+        """Write the rows, and return the keys of those that did not exist before, if anybody wants to know."""
+        sql = self._sql[table.name]
+        if table.name not in self._told:
+            await self._connection.executemany(sql.upsert_one, rows)
+            return []
+        written = await self._connection.fetchmany(sql.upsert_one_and_tell, rows)
+        key_of = table.record_key_of
+        return [key_of(row) for row, (is_new,) in zip(rows, written, strict=True) if is_new]
+
+    async def _upsert_staged(self, table: KeyedTable[Any], rows: list[Record]) -> list[Key]:
+        """The same, for many rows."""
+        sql = self._sql[table.name]
+        await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=rows)
+        if table.name not in self._told:
+            await self._connection.execute(sql.upsert)
+            return []
+        return _keys(await self._connection.fetch(sql.upsert_and_tell))
+
+    async def select(self, wanted: Mapping[LiveRelation, list[Key]]) -> dict[LiveRelation, list[str]]:
+        """Select the current rows of relations as JSON, to publish them."""
+        relations = self._projection.live
+        keys = [column for live in relations for column in _key_columns(live.table, wanted.get(live, []))]
+        found: dict[LiveRelation, list[str]] = {live: [] for live in wanted}
         async with self._busy:
-            records = await self._connection.fetch(self._live[live.name], *_key_columns(live.table, keys))
-        return [record[0] for record in records]
+            for number, row in await self._connection.fetch(self._live, *keys):
+                found[relations[number]].append(row)
+        return found
 
     async def ping(self, at: Checkpoint) -> None:
         """Keep the session alive, and check that it still exists and that its tables are the live ones."""

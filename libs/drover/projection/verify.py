@@ -13,7 +13,7 @@ import msgspec
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
-from drover.projection.difference import Comparison, Table, TableReport, key_of
+from drover.projection.difference import Comparison, Table, TableReport
 from drover.projection.errors import ReadModelMissing
 from drover.projection.merged_commits import merged_commits
 from drover.projection.projection import Projection, raw_lines
@@ -59,8 +59,8 @@ class _Rows:
     async def meet(self, wanted: tuple[Any, ...]) -> None:
         """Compare the next row that follows from the log. Rows of the table with lower keys are extra; if the table has
         no row with this key, it is missing."""
-        key, there = key_of(self._table, wanted), None
-        while (found := await self._peek()) is not None and (there := key_of(self._table, found)) < key:  # type: ignore[operator]
+        key, there = self._table.record_key_of(wanted), None
+        while (found := await self._peek()) is not None and (there := self._table.record_key_of(found)) < key:  # type: ignore[operator]
             self._comparison.compare(there, None, found)
             self._next = None
         if found is not None and there == key:
@@ -71,7 +71,7 @@ class _Rows:
 
     async def finish(self) -> None:
         while (found := await self._peek()) is not None:
-            self._comparison.compare(key_of(self._table, found), None, found)
+            self._comparison.compare(self._table.record_key_of(found), None, found)
             self._next = None
 
     async def _peek(self) -> tuple[Any, ...] | None:
@@ -171,7 +171,7 @@ async def _compare_keyed(
 ) -> TableReport:
     comparison = Comparison(table)
     async for found in rows_of(connection, schema, table):
-        key = key_of(table, found)
+        key = table.record_key_of(found)
         row = wanted.pop(key)
         comparison.compare(key, None if row is None else table.to_record(row), found)
     for row in wanted.rest():

@@ -54,11 +54,6 @@ class LiveRelation:
         """The names of the tables in which a change may change rows of the relation."""
         return (self.table.name, *self.parts)
 
-    @cached_property
-    def key_of(self) -> Callable[[tuple[Any, ...]], Key]:
-        """Return a function that reads the table's key from a record of the table."""
-        return itemgetter(*map(self.table.columns.index, self.table.key))
-
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
         """Return a function that reads the table's key from a record of one of the parts."""
         assert self.relation.view is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -56,6 +56,11 @@ class Table:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return self.row.__struct_fields__
+
+    @cached_property
+    def record_key_of(self) -> Callable[[tuple[Any, ...]], Key]:
+        """Return a function that reads the key from a record of the table."""
+        return itemgetter(*map(self.columns.index, self.key))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,7 +11,6 @@ import asyncpg
 import pytest
 
 from drover.api.rows import hub as hub_module
-from drover.api.rows.stream import RowsSession
 from drover.api.rows.track import Track
 from drover.domain.fleet.commands import CancelJob, MarkOffline, MarkOnline, PauseJob, ResumeJob
 from drover.eventlog.jetstream import JetStreamLog
@@ -175,7 +174,7 @@ async def test_who_comes_back_to_a_process_that_has_just_started_reads_again_wha
 
 
 async def test_a_reader_whose_line_has_no_room_for_a_while_reads_again(own_nats, postgres_dsn, monkeypatch):
-    monkeypatch.setitem(RowsSession.__init__.__kwdefaults__, "pause_s", 1.0)
+    monkeypatch.setattr(hub_module, "RING_EVERY_S", 1.0)
     async with platform_on(own_nats.url, postgres_dsn, track=partial(Track, messages_max=2)) as platform:
         device = await platform.register()
         watcher = Watcher(platform, ("devices",))

@@ -14,6 +14,7 @@ from drover.bus.telemetry import Beat
 from drover.domain.fleet.events import DeviceCameOnline
 from drover.eventlog.log import Partition
 from drover.postgres.pool import open_pool
+from drover.projection import store
 from drover.projection.difference import total
 from drover.projection.positions import Positions
 from drover.projection.presence import PresenceWriter
@@ -50,7 +51,11 @@ def follower() -> Follower:
     return Follower()
 
 
-async def test_every_event_becomes_a_row_and_every_row_is_as_the_log_says(farm, dsn, read_model, follower) -> None:
+@pytest.mark.parametrize("one_by_one_max", [0, 10_000], ids=["by COPY", "one by one"])
+async def test_every_event_becomes_a_row_and_every_row_is_as_the_log_says(
+    farm, dsn, read_model, follower, monkeypatch, one_by_one_max
+) -> None:
+    monkeypatch.setattr(store, "SMALL_ROWS_MAX", one_by_one_max)
     await farm.register(phones=45)
     await farm.flip(commits=30)
     async with Projector(farm.log_of, dsn, follower.announce, limits=SMALL) as projector:

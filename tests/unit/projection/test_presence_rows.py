@@ -1,8 +1,8 @@
-"""Signs of life in the row stream: at most one row per device and interval, and never more than a second can carry."""
+"""Signs of life in the row stream: at most one row per device and interval, and never more than a turn can carry."""
 
 from __future__ import annotations
 
-from drover.projection.presence_rows import INTERVAL_S, ROWS_PER_TURN_MAX, WAITING_MAX, PresenceRows
+from drover.projection.presence_rows import INTERVAL_S, ROWS_PER_TURN_MAX, TURN_S, WAITING_MAX, PresenceRows
 
 
 class Clock:
@@ -49,7 +49,7 @@ def test_a_farm_that_comes_online_at_once_is_spread_over_some_seconds_and_nobody
     turns = []
     while some := rows.take():
         turns.append(some)
-        clock.now += 1.0
+        clock.now += TURN_S
     assert [len(some) for some in turns] == [ROWS_PER_TURN_MAX] * 3 + [1]
     assert [key for some in turns for key in some] == everybody
 

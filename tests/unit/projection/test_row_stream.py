@@ -10,7 +10,7 @@ import pytest
 
 from drover.projection import row_stream
 from drover.projection.batch import Changes
-from drover.projection.presence_rows import PresenceRows
+from drover.projection.presence_rows import ROWS_PER_TURN_MAX, TURN_S, PresenceRows
 from drover.projection.row_stream import HEARTBEAT_S, PUBLISH_TIMEOUT_S, RowStream, changed_keys
 from drover.readmodel.fleet import FLEET
 from drover.readmodel.models import LIVE
@@ -56,10 +56,10 @@ class Term:
             clock=lambda: asyncio.get_running_loop().time(),
         )
 
-    async def _select(self, live, keys):
+    async def _select(self, wanted):
         await asyncio.sleep(self.delay_s)
-        self.selected.append((live.name, keys))
-        return [msgspec.json.encode({"id": key}).decode() for key in keys]
+        self.selected += [(live.name, keys) for live, keys in wanted.items()]
+        return {live: [msgspec.json.encode({"id": key}).decode() for key in keys] for live, keys in wanted.items()}
 
 
 def chain(messages):
@@ -85,6 +85,24 @@ def test_changed_rows_are_selected_again_and_told_with_what_they_follow_on(virtu
         assert (decoded(first), first.gone) == ([{"id": ID + "1"}], [])
         assert (second.rows, second.gone) == ([], [[ID + "1"]])
         assert {message.epoch for _, message in published.changes} == {term.stream.epoch}
+
+    virtually(main())
+
+
+def test_all_rows_of_a_batch_are_selected_at_once_and_the_last_message_says_that_no_more_follow(virtually):
+    async def main():
+        term = Term(at=0)
+        selects = []
+        select = term._select
+
+        async def counted(wanted):
+            selects.append({live.name for live in wanted})
+            return await select(wanted)
+
+        term.stream._select = counted
+        await term.stream.written(changes(upserts={"pc_rows": ["a"], "job_rows": [ID + "1"]}), 1, 0)
+        assert selects == [{"workers", "jobs", "tasks"}]
+        assert [message.more for _, message in term.published.changes] == [True, True, False]
 
     virtually(main())
 
@@ -152,8 +170,8 @@ def test_a_row_that_the_view_does_not_show_is_a_reset(virtually, monkeypatch):
     async def main():
         term = Term(at=0)
 
-        async def nothing(live, keys):
-            return []
+        async def nothing(wanted):
+            return {live: [] for live in wanted}
 
         term.stream._select = nothing
         await term.stream.written(changes(upserts={"pc_rows": ["a"]}), 1, 0)
@@ -216,6 +234,29 @@ def test_rows_of_devices_that_were_seen_are_told_at_the_last_position(virtually)
         await term.stream.written(changes(upserts={"device_rows": [ID + "1"]}), 110, 0)
         assert chain(term.published.of("devices")) == [(100, 105), (105, 105), (105, 110)]
         assert decoded(term.published.of("devices")[1]) == [{"id": ID + "2"}]
+
+    virtually(main())
+
+
+@pytest.mark.parametrize("every_s", [0.03, 0.1, 0.5, 1.0])
+def test_presence_is_spread_over_the_batches_of_a_second_and_as_much_is_told_however_often_they_come(
+    virtually, every_s
+):
+    async def main():
+        presence = PresenceRows("devices")
+        term = Term(100, presence)
+        presence.seen(f"00000000-0000-0000-0000-{n:012d}" for n in range(5_000))
+        loop = asyncio.get_running_loop()
+        seq, until, most = 100, loop.time() + 5.0, 0
+        while loop.time() < until:
+            await asyncio.sleep(every_s)
+            seq += 1
+            before = len(term.selected)
+            await term.stream.written(changes(), seq, 0)
+            most = max(most, len(term.selected) - before)
+        told = sum(len(keys) for _, keys in term.selected)
+        assert told == pytest.approx(5.0 * ROWS_PER_TURN_MAX / TURN_S, abs=2 * ROWS_PER_TURN_MAX)
+        assert most <= max(2, every_s / TURN_S + 1)
 
     virtually(main())
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Final, Protocol
 
@@ -23,7 +23,13 @@ STALE_S: Final = 5.0
 down."""
 LOOK_S: Final = 1.0
 RING_EVERY_S: Final = 0.02
-"""Minimum seconds between two wake-ups of all streams: a busy farm has hundreds of messages a second."""
+"""Minimum seconds between two wake-ups of all streams: several projectors publish some 30 batches a second each."""
+RING_EVERY_MAX_S: Final = 0.25
+STREAM_S: Final = 0.0005
+"""Seconds between two wake-ups for each open stream: each of them builds and sends a chunk, so few streams are quick,
+and many do not use up the process."""
+BATCH_S: Final = 0.05
+"""How long to wait for the other messages of a batch, which may have been lost."""
 
 
 class Watcher(Protocol):
@@ -47,7 +53,7 @@ class Hub:
         make_track: Callable[[Callable[[], int]], Track] = Track,
     ) -> None:
         """`partitions`: the partitions of every context."""
-        self.bell: Final = Bell()
+        self._bell = Bell()
         self.live: Final = live
         number = count(1)
         contexts: dict[str, list[str]] = {}
@@ -66,8 +72,20 @@ class Hub:
         self._heard_at: dict[tuple[str, str], float] = {}
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
+        self._ring_at = float("inf")
+        """When the ring is due. Timers of uvloop do not always know it."""
         self._rang_at = float("-inf")
         self._watchers: list[Watcher] = []
+        self._streams = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[Bell]:
+        """Count a stream while the block runs. The bell rings when there is something to send."""
+        self._streams += 1
+        try:
+            yield self._bell
+        finally:
+            self._streams -= 1
 
     def watch(self, watcher: Watcher) -> None:
         self._watchers.append(watcher)
@@ -88,7 +106,7 @@ class Hub:
                     watcher.reset(resets)
                 else:
                     watcher.changed(relation, message)
-            self._wake()
+            self._wake(BATCH_S if message.more else 0.0)
 
     def heartbeat(self, context: str, message: RowsHeartbeat) -> None:
         if (line := self._heard(context, message.partition)) is not None:
@@ -126,13 +144,18 @@ class Hub:
             self._stale = stale
             self._wake()
 
-    def _wake(self) -> None:
-        """Wake the streams: at once after a quiet time, otherwise when `RING_EVERY_S` has passed."""
-        if self._ring is None:
-            loop = asyncio.get_running_loop()
-            self._ring = loop.call_at(max(loop.time(), self._rang_at + RING_EVERY_S), self._ring_now)
+    def _wake(self, in_s: float = 0.0) -> None:
+        """Wake the streams after this time, at the latest: after a quiet time at once, otherwise when they are due."""
+        loop = asyncio.get_running_loop()
+        every_s = max(RING_EVERY_S, min(RING_EVERY_MAX_S, self._streams * STREAM_S))
+        at = max(loop.time() + in_s, self._rang_at + every_s)
+        if self._ring is not None:
+            if self._ring_at <= at:
+                return
+            self._ring.cancel()
+        self._ring, self._ring_at = loop.call_at(at, self._ring_now), at
 
     def _ring_now(self) -> None:
         self._ring = None
         self._rang_at = asyncio.get_running_loop().time()
-        self.bell.ring()
+        self._bell.ring()

@@ -3,7 +3,6 @@ relations that the client must read again."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Final
 
@@ -20,9 +19,6 @@ from drover.web.sse import HEARTBEAT_S, RETRY_MS, Chunk, event
 
 CHUNK_BYTES: Final = 64 * 1024
 """How many bytes a connection gets at once. A single message that is larger is sent whole."""
-PAUSE_S: Final = 0.05
-"""Pause in seconds after sending, so that the next changes are sent together. After a quiet time, the first is sent at
-once."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -126,14 +122,11 @@ class RowsSession:
         relations: Sequence[str],
         filters: Mapping[str, OwnRows],
         stands: Stands | None = None,
-        *,
-        pause_s: float = PAUSE_S,
     ) -> None:
         """`stands`: the positions to resume from. None: the stream starts with the next change."""
         self._hub = hub
         self._relations = {name: hub.live[name] for name in relations}
         self._filters = filters
-        self._pause_s = pause_s
         contexts = dict.fromkeys(one.context for many in self._relations.values() for one in many)
         self._lines = hub.lines(contexts)
         self._followers = [
@@ -147,14 +140,15 @@ class RowsSession:
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
         """Produce the chunks of the stream, without end. The caller requests the next chunk when the previous one was
         sent."""
-        yield self._hello()
-        while True:
-            woken = self._hub.bell.listen()
-            frames = [*self._lags(), *self._resets(), *self._rows()]
-            if frames:
-                yield Chunk(b"".join(frames), self._token())
-                await asyncio.sleep(self._pause_s)
-            else:
+        with self._hub.listening() as bell:
+            yield self._hello()
+            while True:
+                woken = bell.listen()
+                frames = [*self._lags(), *self._resets(), *self._rows()]
+                if frames:
+                    yield Chunk(b"".join(frames), self._token())
+                    if self._is_behind():
+                        continue
                 await woken.wait()
 
     def _hello(self) -> Chunk:
@@ -215,6 +209,10 @@ class RowsSession:
                 frames.append(event("rows", data, id=self._token()))
         MESSAGES.inc(len(frames))
         return frames
+
+    def _is_behind(self) -> bool:
+        """Whether there was more than fits into a chunk, or more has come since."""
+        return any(one.track.newest > one.number for one in self._followers)
 
     def _token(self) -> str:
         return format_token(

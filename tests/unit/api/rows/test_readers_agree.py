@@ -68,10 +68,12 @@ class World:
             clock=lambda: asyncio.get_running_loop().time(),
         )
 
-    async def _select(self, live, keys):
+    async def _select(self, wanted):
         await asyncio.sleep(0.001)
-        table = self.rows[live.table.name]
-        return [msgspec.json.encode({"id": key, "value": table[key]}).decode() for key in keys]
+        return {live: [self._row(live.table.name, key) for key in keys] for live, keys in wanted.items()}
+
+    def _row(self, table: str, key: str) -> str:
+        return msgspec.json.encode({"id": key, "value": self.rows[table][key]}).decode()
 
     async def batch(self) -> None:
         """Some rows change and are committed; then the projector tells of them, or dies before it does."""
