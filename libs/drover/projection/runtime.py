@@ -63,8 +63,9 @@ _BY_KEY: Final = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
 }
-"""Every statement of a projector finds rows by key, so one plan is right for all values. Without these settings, a plan
-that was made while the tables were empty would read them whole when they have grown, until they are analyzed."""
+"""Every statement of a projector finds rows by key, so one plan is right for all values. The planner may choose
+otherwise while a table is small or its statistics are old: selecting a batch took 17 ms without these settings, and 3 ms
+with them."""
 _REFUSED: Final = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
