@@ -64,8 +64,8 @@ _BY_KEY: Final = {
     "enable_mergejoin": "off",
 }
 """Every statement of a projector finds rows by key, so one plan is right for all values. The planner may choose
-otherwise while a table is small or its statistics are old: selecting a batch took 17 ms without these settings, and 3 ms
-with them."""
+otherwise while a table is small or its statistics are old: selecting a batch took 17 ms without these settings, and
+3 ms with them."""
 _REFUSED: Final = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
