@@ -22,6 +22,8 @@ class FaultyLine:
         self.cuts = 0
         self.cut_from_server: Cut | None = None
         self.cut_to_server: Cut | None = None
+        self.delay_s = 0.0
+        """How long each piece of data waits before it passes on."""
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._refusing = False
@@ -79,6 +81,8 @@ class FaultyLine:
     ) -> None:
         with suppress(OSError):
             while data := await source.read(CHUNK_BYTES):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
                 cut = rule()
                 passing = cut(data) if cut is not None else None
