@@ -27,7 +27,8 @@ class FaultyLine:
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._refusing = False
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._writers: dict[asyncio.StreamWriter, None] = {}
+        """In the order of their connections, so that a seed gives the same run each time."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:
@@ -60,7 +61,7 @@ class FaultyLine:
             writer.transport.abort()
             return
         pair = (writer, server_writer)
-        self._writers.update(pair)
+        self._writers.update(dict.fromkeys(pair))
         try:
             await asyncio.gather(
                 self._pump(reader, server_writer, pair, lambda: self.cut_to_server),
@@ -69,7 +70,7 @@ class FaultyLine:
         finally:
             for one in pair:
                 one.transport.abort()
-                self._writers.discard(one)
+                self._writers.pop(one, None)
             self._tasks.discard(task)
 
     async def _pump(

@@ -71,9 +71,6 @@ class Listener:
     def close(self) -> None:
         self._loop.listeners.pop(self.sockets[0].port, None)
 
-    async def wait_closed(self) -> None:
-        return
-
 
 class _End(asyncio.Transport):
     """One end of a connection. What is written at one end arrives at the other in the same order."""
@@ -106,18 +103,12 @@ class _End(asyncio.Transport):
     def is_closing(self) -> bool:
         return self._closing
 
-    def is_reading(self) -> bool:
-        return self._reading
-
     def pause_reading(self) -> None:
         self._reading = False
 
     def resume_reading(self) -> None:
         self._reading = True
         self._loop.call_soon(self._read)
-
-    def get_write_buffer_size(self) -> int:
-        return 0
 
     def _send_here(self, data: bytes | None) -> None:
         self._inbound.append(data)

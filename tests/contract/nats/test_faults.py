@@ -76,9 +76,10 @@ async def test_a_message_whose_acknowledgement_is_lost_with_the_connection_is_st
         assert (await direct.last("a")).text == "stored"
 
 
-async def test_a_message_that_is_lost_with_the_connection_is_not_stored(server):
+@pytest.mark.parametrize("passing", [0, 0.5, 0.99])
+async def test_a_message_that_is_lost_or_torn_with_the_connection_is_not_stored(server, passing):
     async with stream_on(server) as direct, line_to(server) as (line, client):
-        line.cut_to_server = lambda data: 0 if b"lost" in data else None
+        line.cut_to_server = lambda data: int(len(data) * passing) if b"lost" in data else None
         with pytest.raises((TimeoutError, ConnectionClosedError)):
             await client.request(direct.subject("a"), b"lost", timeout=0.5)
         assert (await direct.state())["messages"] == 0

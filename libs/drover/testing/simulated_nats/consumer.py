@@ -65,9 +65,9 @@ class Consumer:
         loop = asyncio.get_running_loop()
         pull = _Pull(reply, request["batch"], request.get("max_bytes"), [])
         pull.timers.append(loop.call_later(request["expires"] / NANO, self._end, pull, "408 Request Timeout"))
+        self._heard_s = loop.time()
         if heartbeat_ns := request.get("idle_heartbeat"):
             self._heart_beats(pull, heartbeat_ns / NANO)
-        self._heard_s = loop.time()
         self._pulls.append(pull)
         self.deliver()
 
@@ -102,14 +102,13 @@ class Consumer:
     def _heart_beats(self, pull: _Pull, every_s: float) -> None:
         loop = asyncio.get_running_loop()
 
-        def beat() -> None:
-            quiet_s = loop.time() - self._heard_s
-            if quiet_s >= every_s:
+        def beat(heard_s: float) -> None:
+            if self._heard_s == heard_s:  # nothing was sent since this timer was set
                 self._tell(pull.reply, "100 Idle Heartbeat", {})
-                self._heard_s, quiet_s = loop.time(), 0.0
-            pull.timers[1] = loop.call_later(every_s - quiet_s, beat)
+                self._heard_s = loop.time()
+            pull.timers[1] = loop.call_at(self._heard_s + every_s, beat, self._heard_s)
 
-        pull.timers.append(loop.call_later(every_s, beat))
+        pull.timers.append(loop.call_at(self._heard_s + every_s, beat, self._heard_s))
 
     def _end(self, pull: _Pull, status: str) -> None:
         left = {"Nats-Pending-Messages": str(pull.left), "Nats-Pending-Bytes": str(pull.bytes_left or 0)}

@@ -54,7 +54,7 @@ class SimulatedNats:
         self._api = Api(self.store, loop.now)
         self._loop = loop
         self._choose = random.Random(seed).choice  # noqa: S311 - not for secrets
-        self._clients: set[_Client] = set()
+        self._clients: dict[_Client, None] = {}
         self._exact: dict[str, list[_Subscription]] = {}
         self._patterns: list[_Subscription] = []
         self._listening: Listener | None = None
@@ -85,10 +85,10 @@ class SimulatedNats:
     # Clients
 
     def enter(self, client: _Client) -> None:
-        self._clients.add(client)
+        self._clients[client] = None
 
     def leave(self, client: _Client) -> None:
-        self._clients.discard(client)
+        self._clients.pop(client, None)
 
     def subscribe(self, subscription: _Subscription) -> None:
         self._place(subscription.subject).append(subscription)
