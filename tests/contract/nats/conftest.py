@@ -57,6 +57,12 @@ async def line_to(server):
         yield line, await stack.enter_async_context(connected(url, "behind the line"))
 
 
+async def restarted(server, client):
+    before = client.stats["reconnects"]
+    await server.restart()
+    await eventually(lambda: client.is_connected and client.stats["reconnects"] > before)
+
+
 async def settled(client):
     """Wait until the server has handled all that a client sent. `flush` of nats-py does not: its ping overtakes what
     waits to be sent."""

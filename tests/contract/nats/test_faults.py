@@ -10,15 +10,9 @@ from drover.bus.connection import connected
 from drover.embedded.nats import nats_server
 from drover.testing.simulated_nats.server import SimulatedNats
 from drover.testing.waiting import eventually
-from tests.contract.nats.conftest import Inbox, Stream, is_simulated, line_to, settled, stream_on
+from tests.contract.nats.conftest import Inbox, Stream, is_simulated, line_to, restarted, settled, stream_on
 from tests.contract.nats.test_consumers import Reader
 from tests.small_disk import fill, small_disk
-
-
-async def restarted(server, client):
-    before = client.stats["reconnects"]
-    await server.restart()
-    await eventually(lambda: client.is_connected and client.stats["reconnects"] > before)
 
 
 async def test_a_restart_keeps_streams_messages_and_the_ids_of_messages(own_server):

@@ -17,6 +17,11 @@ async def test_an_option_of_a_stream(stream):
         await stream.create(retention="workqueue")
 
 
+async def test_atomic_batches_where_old_messages_go(stream):
+    with not_known("atomic batches in a stream that discards old messages"):
+        await stream.create(allow_atomic=True, discard="old")
+
+
 async def test_a_change_of_a_stream(stream):
     with not_known("an update of ['subjects']"):
         await stream.update(subjects=["another"])

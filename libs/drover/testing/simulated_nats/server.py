@@ -138,18 +138,12 @@ class SimulatedNats:
             self.send(message.reply, Message(message.reply, headers=headers))
 
     def _append(self, message: Message, stream: Stream) -> None:
-        told: dict[str, Any] = {"stream": stream.config["name"], "seq": 0}
         try:
-            answer = self.store.append(message, stream)
+            told = self.store.append(message, stream)
         except Refused as refused:
-            told["error"] = refused.error
-        else:
-            if answer is None:
-                return
-            told["seq"], duplicate = answer
-            if duplicate:
-                told["duplicate"] = True
-        self._reply(message, msgspec.json.encode(told))
+            told = {"error": refused.error, "seq": 0}
+        if told is not None:
+            self._reply(message, msgspec.json.encode({"stream": stream.config["name"], **told}) if told else b"")
 
     def _reply(self, message: Message, body: bytes) -> None:
         # An answer is a message like others: if a stream stores its subject, it lands there.

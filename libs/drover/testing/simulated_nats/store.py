@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+from drover.testing.simulated_nats.batch import ID, Batches
 from drover.testing.simulated_nats.consumer import Consumer, Outlet
 from drover.testing.simulated_nats.stream import NANO, Refused, Stream
 from drover.testing.simulated_nats.subjects import matches, overlap
@@ -36,7 +37,7 @@ DUPLICATE_WINDOW_NS: Final = 120 * NANO
 ANY_VALUE: Final = {
     *("name", "subjects", "max_msgs", "max_bytes", "max_age", "max_msgs_per_subject", "discard", "num_replicas"),
     *("compression", "deny_delete", "deny_purge", "allow_rollup_hdrs", "allow_msg_ttl", "duplicate_window"),
-    *("subject_delete_marker_ttl", "first_seq", "metadata"),
+    *("subject_delete_marker_ttl", "first_seq", "metadata", "allow_atomic"),
 }
 """The options that are simulated. Others must have their default value."""
 MAY_CHANGE: Final = {"max_msgs", "max_bytes", "discard", "deny_delete", "deny_purge", "metadata"}
@@ -55,6 +56,7 @@ class Store:
         """The disk has no room. nats-server then answers no publish."""
         self._bytes_max = bytes_max
         self._stalled: set[str] = set()
+        self._batches = Batches()
         self._outlet = outlet
         self._now = now
         self._consumers: dict[str, dict[str, Consumer]] = {}
@@ -115,8 +117,8 @@ class Store:
         for consumer in self._consumers.pop(name).values():
             consumer.delete()
 
-    def append(self, message: Message, stream: Stream) -> tuple[int, bool] | None:
-        """Store a message. Returns its sequence and whether it is a duplicate; None: there is no answer."""
+    def append(self, message: Message, stream: Stream) -> dict[str, Any] | None:
+        """Store a message. Return what the sender is told; None: there is no answer."""
         name = stream.config["name"]
         if self.is_full:
             self._stalled.add(name)
@@ -125,10 +127,14 @@ class Store:
         stream.expire()
         if self._bytes_max is not None and sum(one.bytes for one in self.streams.values()) >= self._bytes_max:
             raise Refused(503, 10023, "insufficient resources")
-        answer = stream.append(message)
+        if ID.encode() in message.headers:
+            told = self._batches.add(message, stream)
+        else:
+            seq, duplicate = stream.append(message)
+            told = {"seq": seq, "duplicate": True} if duplicate else {"seq": seq}
         for consumer in list(self._consumers[name].values()):
             consumer.deliver()
-        return answer
+        return told
 
     def consume(self, stream: Stream, config: dict[str, Any]) -> Consumer:
         name = f"consumer{next(self._numbers)}"
@@ -148,6 +154,7 @@ class Store:
     def restart(self) -> None:
         """Keep the streams, as a server does that syncs every write; forget the consumers, which are in memory."""
         self._stalled.clear()
+        self._batches.clear()
         for consumers in self._consumers.values():
             for consumer in consumers.values():
                 consumer.close()
@@ -166,6 +173,8 @@ def _complete(asked: dict[str, Any]) -> dict[str, Any]:
     unknown = {option for option in config.keys() - ANY_VALUE if config[option] != DEFAULTS.get(option)}
     if unknown:
         raise not_simulated(f"the options {sorted(unknown)} of a stream")
+    if config.get("allow_atomic") and (config["discard"] == "old" or config["max_msgs_per_subject"] > 0):
+        raise not_simulated("atomic batches in a stream that discards old messages")
     if config["num_replicas"] > 1:
         raise Refused(500, 10074, "replicas > 1 not supported in non-clustered mode")
     if config.get("subject_delete_marker_ttl"):

@@ -99,6 +99,17 @@ class Stream:
             self._ids[id_] = stored.seq, stored.at
         return stored.seq, False
 
+    def append_all(self, messages: list[Message]) -> int:
+        """Store messages one after the other, or none of them. Return the last sequence."""
+        before = self.first_seq, self.last_seq, self.last_at
+        try:
+            return [self.append(message) for message in messages][-1][0]
+        except Refused:
+            for seq in range(before[1] + 1, self.last_seq + 1):
+                self._remove(seq)
+            self.first_seq, self.last_seq, self.last_at = before
+            raise
+
     def _refuse_wrong_expectation(self, subject: str, headers: dict[str, str]) -> None:
         if headers.get("Nats-Expected-Stream", self.config["name"]) != self.config["name"]:
             raise Refused(400, 10060, "expected stream does not match")
