@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import msgspec
@@ -60,8 +60,13 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
         yield
     finally:
         # Answer what has arrived with NOT_LEADER, so that its callers turn to the next leader at once.
-        with suppress(NatsError, OSError, TimeoutError):
+        try:
             await asyncio.wait_for(subscription.drain(), DRAIN_S)  # type: ignore[no-untyped-call]
+        except (NatsError, OSError, TimeoutError):
+            # Without a connection. nats-py keeps such a subscription and subscribes again when it reconnects: it would
+            # answer before the next leader does, for ever.
+            subscription._stop_processing()
+            client._remove_sub(subscription._id)
         if sending:
             await asyncio.gather(*sending, return_exceptions=True)
 

@@ -22,10 +22,13 @@ class FaultyLine:
         self.cuts = 0
         self.cut_from_server: Cut | None = None
         self.cut_to_server: Cut | None = None
+        self.delay_s = 0.0
+        """How long each piece of data waits before it passes on."""
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._refusing = False
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._writers: dict[asyncio.StreamWriter, None] = {}
+        """In the order of their connections, so that a seed gives the same run each time."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:
@@ -58,7 +61,7 @@ class FaultyLine:
             writer.transport.abort()
             return
         pair = (writer, server_writer)
-        self._writers.update(pair)
+        self._writers.update(dict.fromkeys(pair))
         try:
             await asyncio.gather(
                 self._pump(reader, server_writer, pair, lambda: self.cut_to_server),
@@ -67,7 +70,7 @@ class FaultyLine:
         finally:
             for one in pair:
                 one.transport.abort()
-                self._writers.discard(one)
+                self._writers.pop(one, None)
             self._tasks.discard(task)
 
     async def _pump(
@@ -79,6 +82,8 @@ class FaultyLine:
     ) -> None:
         with suppress(OSError):
             while data := await source.read(CHUNK_BYTES):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
                 cut = rule()
                 passing = cut(data) if cut is not None else None

@@ -35,6 +35,19 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._virtual_s += seconds
 
 
+class LoopClock:
+    """The time of a virtual loop, as the clock of a writer."""
+
+    def __init__(self, loop: VirtualTimeLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> datetime:
+        return self._loop.now()
+
+    def elapsed_s(self) -> float:
+        return self._loop.time()
+
+
 class _Skipping(selectors.DefaultSelector):
     """A selector that advances the clock instead of waiting for a timer."""
 

@@ -21,7 +21,7 @@ from drover.eventlog.log import LogUnreachable, Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import StreamRefused, ensure_stream
 from drover.writer.bus_intake import bus_intake
-from drover.writer.clock import SystemClock
+from drover.writer.clock import Clock, SystemClock
 from drover.writer.lease import Lease
 from drover.writer.nats_lease import BUCKET, LeaseTimes, NatsLease
 from drover.writer.peers import Peers
@@ -85,14 +85,15 @@ def nats_writer(
     lease_times: LeaseTimes | None = None,
     lease_token: str | None = None,
     peers: Peers | None = None,
+    clock: Clock | None = None,
 ) -> Writer[S]:
     """Build the writer of one partition.
 
     `lease_token`: for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the
-    processes that share the partitions of this context.
+    processes that share the partitions of this context. `clock`: another one than the machine's, for simulations.
     """
     where = Partition(decider.context, partition)
-    clock = SystemClock()
+    clock = clock or SystemClock()
     token = lease_token or str(uuid4())
     lease: Lease = NatsLease(client, where, instance=instance, token=token, clock=clock, times=lease_times)
     return Writer(

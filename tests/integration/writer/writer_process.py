@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import uvloop
 
@@ -19,7 +21,7 @@ def short_lease(ttl_s: float) -> LeaseTimes:
     return LeaseTimes(ttl_s=ttl_s, renew_every_s=ttl_s / 4, safety_s=ttl_s / 4, poll_every_s=0.1)
 
 
-def take_away(protection: str) -> None:
+def take_away(protection: str, replace: Callable[[type, str, Any], None] = setattr) -> None:
     if protection == "fence":
 
         async def append_anywhere(self, commit, expected):
@@ -28,9 +30,9 @@ def take_away(protection: str) -> None:
                 await asyncio.sleep(0.05)
             return seq
 
-        jetstream.JetStreamLog.append = append_anywhere
+        replace(jetstream.JetStreamLog, "append", append_anywhere)
     elif protection == "idempotency":
-        idempotency.Remembered.absorb = lambda self, at, ids: None
+        replace(idempotency.Remembered, "absorb", lambda self, at, ids: None)
 
 
 async def main() -> None:

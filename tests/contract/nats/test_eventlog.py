@@ -1,7 +1,7 @@
-"""One suite for the log's port, run on every adapter."""
+"""One suite for the log's port, run on every adapter, and on both servers."""
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import pytest
 from uuid_utils import uuid4
@@ -13,24 +13,15 @@ from drover.eventlog.memory import MemoryLog
 from drover.eventlog.streams import ensure_stream
 
 
-@asynccontextmanager
-async def memory_log(request):
-    yield MemoryLog(Partition("contract"))
-
-
-@asynccontextmanager
-async def jetstream_log(request):
-    server = request.getfixturevalue("nats")
+@pytest.fixture(params=["memory", "jetstream"])
+async def log(request, server):
+    if request.param == "memory":
+        yield MemoryLog(Partition("contract"))
+        return
     context = f"c{uuid4().hex[:12]}"
     async with connected(server.url, "contract") as client:
         await ensure_stream(client, context)
         yield JetStreamLog(client, Partition(context))
-
-
-@pytest.fixture(params=[memory_log, jetstream_log], ids=["memory", "jetstream"])
-async def log(request):
-    async with request.param(request) as opened:
-        yield opened
 
 
 def commit(text="{}"):
