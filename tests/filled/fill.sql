@@ -108,7 +108,7 @@ INSERT INTO tel_render.workers SELECT 'worker-' || n, now(), NULL, NULL, NULL FR
 
 -- Analyses.
 INSERT INTO rm_analysis.user_rows
-SELECT 'user-' || n, 'free', 3, FALSE, 10, 8, 1, now(), now() FROM generate_series(0, 4999) n;
+SELECT 'user-' || n, 'free', 3, FALSE, 10, 0, 8, 1, now(), now() FROM generate_series(0, 4999) n;
 INSERT INTO rm_analysis.test_rows
 SELECT pg_temp.id('t', n), 'user-' || n % 5000,
        CASE WHEN n > pg_temp.number('tests') - 100 THEN 'processing' WHEN n % 30 = 0 THEN 'failed' ELSE 'completed' END, NULL, NULL, NULL, NULL, FALSE,
