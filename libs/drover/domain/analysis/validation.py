@@ -65,9 +65,9 @@ def _fail_test(command: c.FailTest) -> Rejection | None:
 
 
 def _record_test(command: c.RecordTest) -> Rejection | None:
-    return _TEXTS.check(
-        test_id=command.test_id, user_id=command.user_id, error_code=command.error_code
-    ) or _created_at(command.created_at)
+    return _TEXTS.check(test_id=command.test_id, user_id=command.user_id, error_code=command.error_code) or _created_at(
+        command.created_at
+    )
 
 
 def _created_at(moment: datetime | None) -> Rejection | None:

@@ -66,6 +66,12 @@ def bind(
     return bindings
 
 
+def pattern_chars(asked: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the filters with patterns have."""
+    texts = (one.get("filter") for one in asked)
+    return sum(len(text) for text in texts if isinstance(text, str) and "like." in text)
+
+
 def _id_of(asked: Mapping[str, Any], taken: set[int]) -> int:
     """The same for equal subscriptions of all clients, so that they can share frames. Not zero: clients test it."""
     id_ = crc32(_encode(asked)) or 1

@@ -32,6 +32,8 @@ FRAME_BYTES_MAX: Final = 256 * 1024
 PRESENCE_BYTES_MAX: Final = 4 * 1024
 """What one client may say of itself."""
 PRESENCES_PER_TOPIC_MAX: Final = 1_000
+PRESENCE_BYTES_PER_TOPIC_MAX: Final = 512 * 1024
+"""Whoever joins is told all of it at once, and no more than `OUTBOUND_BYTES_MAX` may wait for a client."""
 PRESENCES_MAX: Final = 20_000
 """In one process, of its own clients."""
 MESSAGES_PER_S: Final = 100.0
@@ -39,6 +41,10 @@ MESSAGES_PER_S: Final = 100.0
 MESSAGES_BURST: Final = 200.0
 FRAMES_PER_MESSAGE: Final = 50
 """A broadcast counts as one more message for each of so many receivers."""
+JOIN_BYTES_PER_MESSAGE: Final = 4 * 1024
+"""A join counts as one more message for so many bytes, because its filters must be parsed."""
+PATTERN_CHARS_PER_MESSAGE: Final = 50
+"""And for so many characters of filters with `like`, each of which is compiled."""
 HTTP_MESSAGES_MAX: Final = 100
 """In one request."""
 OUTBOUND_BYTES_MAX: Final = 1024 * 1024

@@ -14,11 +14,11 @@ import msgspec
 from uuid_utils import uuid4
 
 from drover.api.realtime import limits
-from drover.api.realtime.bindings import BadBinding, Binding, Live, bind, reason_of
+from drover.api.realtime.bindings import BadBinding, Binding, Live, bind, pattern_chars, reason_of
 from drover.api.realtime.changes import EVENT as POSTGRES_CHANGES
 from drover.api.realtime.frames import BROADCAST, BadFrame, Frame, Ref, Vsn, decode, encode
 from drover.api.realtime.metrics import CHANNELS
-from drover.api.realtime.presence import Topic, meta_of
+from drover.api.realtime.presence import Topic, meta_of, presence_bytes
 from drover.api.realtime.rooms import PREFIX, Rooms
 from drover.api.realtime.subscriptions import Subscriptions
 from drover.bus.realtime import Present
@@ -104,6 +104,11 @@ class Channel:
         self.principal = principal
         self.asked: Final = config.postgres_changes or []
         self.bindings: list[Binding] = []
+        self.bind_cost: Final = (
+            len(frame.payload) / limits.JOIN_BYTES_PER_MESSAGE
+            + pattern_chars(self.asked) / limits.PATTERN_CHARS_PER_MESSAGE
+        )
+        """In messages."""
         self.hears_itself: Final = bool(broadcast.self)
         self.acknowledges: Final = bool(broadcast.ack)
         self.sees_presence: Final = presence.enabled is not False
@@ -200,6 +205,7 @@ class Session:
             channel = Channel(self, frame, config, principal)
             if len(channel.presence_key) > limits.KEY_CHARS_MAX:
                 raise BadBinding(f"A presence key has at most {limits.KEY_CHARS_MAX} characters")
+            self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
         except msgspec.DecodeError as error:
             self._refuse(frame, f"The configuration of the channel cannot be read: {error}")
@@ -238,6 +244,7 @@ class Session:
             return
         try:
             principal = self._authenticate(token)
+            self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
             if channel.room.is_private:
                 self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
@@ -280,18 +287,27 @@ class Session:
         elif channel.present is None and rooms.presences.own >= limits.PRESENCES_MAX:
             self._reply(frame, "error", _encode({"reason": "Too many clients are present"}), channel)
             return
-        else:
-            self._track(channel, asked.payload or {})
+        elif not self._track(channel, asked.payload or {}):
+            reason = f"The presences of a topic have at most {limits.PRESENCE_BYTES_PER_TOPIC_MAX} bytes"
+            self._reply(frame, "error", _encode({"reason": reason}), channel)
+            return
         self._reply(frame, "ok", _EMPTY, channel)
 
     # Parts
 
-    def _track(self, channel: Channel, payload: dict[str, Any]) -> None:
+    def _track(self, channel: Channel, payload: dict[str, Any]) -> bool:
+        """False: the topic has no room for it."""
         old, ref = channel.present, uuid4().hex[:16]
         meta = meta_of(payload, ref, None if old is None else old.ref)
+        more_bytes = presence_bytes(channel.presence_key, meta)
+        if old is not None:
+            more_bytes -= presence_bytes(old.key, old.meta)
+        if self._office.rooms.presences.size_bytes(channel.room) + more_bytes > limits.PRESENCE_BYTES_PER_TOPIC_MAX:
+            return False
         new = Present(channel.room.name, channel.room.is_private, channel.presence_key, ref, meta)
         channel.present = new
         self._office.rooms.move(*([(old, False)] if old is not None else []), (new, True))
+        return True
 
     def _untrack(self, channel: Channel) -> None:
         old, channel.present = channel.present, None

@@ -10,6 +10,7 @@ import pytest
 
 from drover.api.realtime import limits, watcher
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
+from drover.api.realtime.presence import Topic
 from drover.api.realtime.session import TooManyMessages
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
@@ -385,6 +386,28 @@ async def test_a_broadcast_to_many_counts_for_more(farm):
         repeat(lambda: client.say("realtime:farm", "broadcast", {"event": "x"}), int(limits.MESSAGES_BURST / 5))
 
 
+async def test_a_join_counts_for_more_if_its_filters_take_long_to_read(farm):
+    """Each pattern is compiled: a single frame with as many as fit held up everybody for seconds."""
+    pattern = "error_message=ilike." + "ab%" * 80
+    one = {"table": "job_assignments", "filter": ",".join([pattern] * limits.CONDITIONS_MAX)}
+    client = farm.client()
+    with pytest.raises(TooManyMessages):
+        client.join("farm", *[one | {"n": n} for n in range(limits.SUBSCRIPTIONS_PER_CHANNEL_MAX)])
+    usual = {"table": "job_assignments", "filter": "error_message=ilike.%time%out%"}
+    assert farm.client().join("farm", *[usual] * 100)["status"] == "ok"
+
+
+async def test_a_newer_token_counts_as_much_as_the_join(farm):
+    client = farm.client()
+    client.join("farm", {"table": "job_assignments", "filter": "error_message=like." + "a" * 200})
+    cost = 1 + 200 / limits.PATTERN_CHARS_PER_MESSAGE
+    with pytest.raises(TooManyMessages):
+        repeat(
+            lambda: client.say("realtime:farm", "access_token", {"access_token": key_of()}),
+            int(limits.MESSAGES_BURST / cost),
+        )
+
+
 # Broadcast
 
 
@@ -481,6 +504,21 @@ async def test_a_topic_has_a_limited_number_of_presences(farm, monkeypatch):
     assert [reply["status"] for _, _, reply in one.take()] == ["ok"]
     ((_, _, reply),) = two.take()
     assert error(reply) == "A topic has at most 1 presences"
+
+
+async def test_what_a_topic_tells_who_joins_fits_into_what_may_wait_for_a_client(farm):
+    """Otherwise everybody who joins is disconnected as too slow."""
+    clients, replies = [farm.client() for _ in range(400)], []
+    for n, client in enumerate(clients):
+        client.join("farm", presence={"key": "\x01" * limits.KEY_CHARS_MAX, "enabled": False})
+        client.say("realtime:farm", "presence", {"event": "track", "payload": {"n": n, "x": "x" * 3_900}})
+        replies.append(client.take()[-1][2])
+    assert {reply["status"] for reply in replies[:50]} == {"ok"}
+    assert error(replies[-1]) == f"The presences of a topic have at most {limits.PRESENCE_BYTES_PER_TOPIC_MAX} bytes"
+    state = farm.rooms.presences.state(Topic("farm", False))
+    assert len(state) < limits.OUTBOUND_BYTES_MAX / 2 + 100_000
+    clients[0].say("realtime:farm", "presence", {"event": "track", "payload": {"x": "y" * 3_900}})
+    assert clients[0].take()[-1][2]["status"] == "ok", "it takes the place of what it said before"
 
 
 async def test_what_this_process_told_the_others_is_not_heard_twice(farm):
