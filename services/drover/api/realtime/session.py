@@ -24,7 +24,7 @@ from drover.api.realtime.subscriptions import Subscriptions
 from drover.bus.realtime import Present
 from drover.service.api_keys import Role
 from drover.web.auth import Authenticator, Principal
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, NotYet
 from drover.web.permissions import Permissions, Verb
 
 PHOENIX: Final = "phoenix"
@@ -210,6 +210,8 @@ class Session:
         except msgspec.DecodeError as error:
             self._refuse(frame, f"The configuration of the channel cannot be read: {error}")
             return
+        except NotYet:
+            raise
         except (ApiError, BadBinding) as error:
             self._refuse(frame, _why(error))
             return
@@ -248,6 +250,8 @@ class Session:
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
             if channel.room.is_private:
                 self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        except NotYet:
+            raise
         except (ApiError, BadBinding) as error:
             self._close(channel, _why(error))
             return

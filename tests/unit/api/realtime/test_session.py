@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from base64 import urlsafe_b64encode
 
+import jwt
 import msgspec
 import pytest
 
@@ -14,6 +15,7 @@ from drover.api.realtime.presence import Topic
 from drover.api.realtime.session import TooManyMessages
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
+from drover.web.errors import NotYet
 from tests.unit.api.realtime.client import MINE, OTHER, Farm, key_of
 
 A_ROW = {"id": MINE, "serial_number": "A"}
@@ -226,6 +228,44 @@ async def test_a_newer_token_with_fewer_rights_closes_the_channel(farm):
     assert said["message"].startswith("Unauthorized: permission denied for table render_queue")
     farm.tell("render_queue", {"id": 1})
     assert client.take() == []
+
+
+class Rotating:
+    """An issuer whose newest key must be fetched first."""
+
+    issuer = "https://issuer.example"
+
+    def __init__(self):
+        self.is_fetched = False
+
+    def verify(self, token, now):
+        if not self.is_fetched:
+            raise NotYet(self.fetch, "The issuer's keys are being fetched")
+        return Principal(Role.OPERATOR, "user:1", now + 60)
+
+    async def fetch(self):
+        self.is_fetched = True
+
+    def token(self):
+        return jwt.encode({"iss": self.issuer}, "x" * 32, algorithm="HS256")
+
+
+@pytest.mark.req("DI-08", "DI-06")
+async def test_a_token_whose_key_must_be_fetched_first_is_neither_refused_nor_the_end_of_a_channel():
+    issuer = Rotating()
+    farm = Farm(people=[issuer])
+    client = farm.client()
+    with pytest.raises(NotYet):
+        client.join("farm", {"table": "devices"}, token=issuer.token())
+    assert client.take() == []
+    client.join("farm", {"table": "devices"})
+    client.take()
+    with pytest.raises(NotYet) as not_yet:
+        client.say("realtime:farm", "access_token", {"access_token": issuer.token()})
+    assert (client.take(), [*client.session.channels]) == ([], ["realtime:farm"])
+    await not_yet.value.ready()
+    client.say("realtime:farm", "access_token", {"access_token": issuer.token()})
+    assert client.session.channels["realtime:farm"].principal.role is Role.OPERATOR
 
 
 # What was missed
