@@ -16,6 +16,13 @@ SUBSCRIPTIONS_MAX: Final = 100_000
 """In one process."""
 AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
 """With so many in the process, the keys of phones get no more."""
+COMPARISONS_MAX: Final = 5_000
+"""In one process: with so many conditions a changed row may be compared. Conditions by which a subscription is found
+(`id=eq.1`) and equal subscriptions do not count."""
+AGENT_COMPARISONS_MAX: Final = 2_500
+"""With so many in the process, the keys of phones get no more."""
+PATTERN_COMPARISONS: Final = 5
+"""What a comparison with a pattern counts for."""
 CONDITIONS_MAX: Final = 10
 """In one filter."""
 IN_VALUES_MAX: Final = 100

@@ -329,6 +329,10 @@ class Session:
         total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
         if wanted and self._office.subscriptions.total + wanted > total_max:
             return "Too many subscriptions are open"
+        comparisons = sum(wish.comparisons for one in bindings for wish in one.wishes)
+        comparisons_max = limits.AGENT_COMPARISONS_MAX if is_agent else limits.COMPARISONS_MAX
+        if comparisons and self._office.subscriptions.comparisons + comparisons > comparisons_max:
+            return "Too many filters are open that are compared with every row; use column=eq.value"
         return None
 
     def _authenticate(self, token: str | None) -> Principal:

@@ -13,6 +13,7 @@ from drover.api.realtime import limits, watcher
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.session import TooManyMessages
+from drover.api.realtime.subscriptions import Wish
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import NotYet
@@ -121,6 +122,18 @@ async def test_a_delete_is_filtered_by_the_columns_of_its_key(farm):
     client.join("farm", {"table": "devices", "filter": f"id=eq.{MINE}"})
     farm.tell("devices", gone=[[OTHER], [MINE]])
     assert client.changes() == [("DELETE", None, {"id": MINE})]
+
+
+async def test_a_delete_looks_only_at_subscriptions_that_it_may_concern(farm, monkeypatch):
+    looked = []
+    monkeypatch.setattr(Wish, "wants", lambda wish, type_: looked.append(wish) or True)
+    client = farm.client()
+    others = [{"table": "devices", "filter": f"id=eq.{MINE[:-2]}{n:02}"} for n in range(50)]
+    serial = {"table": "devices", "filter": "serial_number=eq.A"}
+    client.join("farm", *others, {"table": "devices", "filter": f"id=eq.{MINE}"}, serial)
+    farm.tell("devices", gone=[[MINE]])
+    assert len(looked) == 2
+    assert [what for what, _, _ in client.changes()] == ["DELETE"]
 
 
 async def test_only_the_columns_that_are_selected_are_sent(farm):
@@ -622,6 +635,26 @@ async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, mon
     assert "Too many" in error(office.join("two", {"table": "devices"}))
     phone.session.close()
     assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_filters_that_are_compared_with_every_row_have_a_limit_in_the_process(farm, monkeypatch):
+    """A few sockets with thousands of them held up everybody for a tenth of a second with each changed row."""
+    monkeypatch.setattr(limits, "COMPARISONS_MAX", 4)
+    monkeypatch.setattr(limits, "AGENT_COMPARISONS_MAX", 2)
+    table = {"table": "job_assignments"}
+    one, two = farm.client(Role.ANON), farm.client()
+    by_value = [table | {"filter": f"device_id=eq.{id_}"} for id_ in (MINE, OTHER)]
+    assert one.join("values", *by_value * 10)["status"] == "ok", "found by its value"
+    assert one.join("scanned", *[table | {"filter": f"progress_pct=gt.{n}"} for n in (1, 2)])["status"] == "ok"
+    assert "Too many filters" in error(one.join("more", table | {"filter": "progress_pct=gt.3"}))
+    further = table | {"filter": f"device_id=eq.{MINE},progress_pct=gt.3"}
+    assert "Too many filters" in error(one.join("more", further)), "all of one value"
+    assert two.join("more", table | {"filter": "progress_pct=gt.3"})["status"] == "ok", "the back office has more"
+    assert "Too many filters" in error(two.join("pattern", table | {"filter": "error_code=like.a%"}))
+    one.session.close()
+    assert two.join("more", *[table | {"filter": f"progress_pct=gt.{n}"} for n in range(4)])["status"] == "ok"
+    two.session.close()
+    assert farm.office.subscriptions.comparisons == 0
 
 
 async def test_presences_of_a_process_have_a_limit(farm, monkeypatch):
