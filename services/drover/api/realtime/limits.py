@@ -9,12 +9,20 @@ SOCKETS_MAX: Final = 5_000
 AGENT_SOCKETS_MAX: Final = 4_000
 """Of them for the keys of phones (anon, device): a farm of them must not use up the sockets of people."""
 CHANNELS_PER_SOCKET_MAX: Final = 100
+CHANNELS_MAX: Final = 100_000
+"""In one process. A channel takes 1 KiB."""
+AGENT_CHANNELS_MAX: Final = 50_000
+"""With so many in the process, the keys of phones get no more."""
 SUBSCRIPTIONS_PER_CHANNEL_MAX: Final = 100
 SUBSCRIPTIONS_PER_SOCKET_MAX: Final = 500
 """One without a table counts for each table that the caller may read."""
 SUBSCRIPTIONS_MAX: Final = 100_000
 """In one process."""
 AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
+"""With so many in the process, the keys of phones get no more."""
+FILTERS_CHARS_MAX: Final = 20_000_000
+"""Of all filters in one process. Parsed, a filter takes ten times as much at most."""
+AGENT_FILTERS_CHARS_MAX: Final = 10_000_000
 """With so many in the process, the keys of phones get no more."""
 COMPARISONS_MAX: Final = 5_000
 """In one process: with so many conditions a changed row may be compared. Conditions by which a subscription is found

@@ -14,7 +14,16 @@ import msgspec
 from uuid_utils import uuid4
 
 from drover.api.realtime import limits
-from drover.api.realtime.bindings import BadBinding, Binding, Live, bind, pattern_chars, reason_of
+from drover.api.realtime.bindings import (
+    BadBinding,
+    Binding,
+    Live,
+    bind,
+    filter_chars,
+    meaningful,
+    pattern_chars,
+    reason_of,
+)
 from drover.api.realtime.changes import EVENT as POSTGRES_CHANGES
 from drover.api.realtime.frames import BROADCAST, BadFrame, Frame, Ref, Vsn, decode, encode
 from drover.api.realtime.metrics import CHANNELS
@@ -79,6 +88,14 @@ _decode_broadcast: Final = msgspec.json.Decoder(_Broadcast).decode
 _decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
 
 
+@dataclass
+class Open:
+    """What the channels of a process take."""
+
+    channels: int = 0
+    filter_chars: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Office:
     auth: Authenticator
@@ -86,6 +103,7 @@ class Office:
     live: Live
     rooms: Rooms
     subscriptions: Subscriptions[Channel] = field(default_factory=Subscriptions)
+    open: Open = field(default_factory=Open)
     clock: Callable[[], float] = time.time
     """Unix time, for tokens."""
 
@@ -102,7 +120,8 @@ class Channel:
         self.join_ref: Final[Ref] = frame.join_ref if frame.join_ref is not None else frame.ref
         self.room: Final = Topic(frame.topic.removeprefix(PREFIX), bool(config.private))
         self.principal = principal
-        self.asked: Final = config.postgres_changes or []
+        self.asked: Final = meaningful(config.postgres_changes or [])
+        self.filter_chars: Final = filter_chars(self.asked)
         self.bindings: list[Binding] = []
         self.bind_cost: Final = (
             len(frame.payload) / limits.JOIN_BYTES_PER_MESSAGE
@@ -205,6 +224,8 @@ class Session:
             channel = Channel(self, frame, config, principal)
             if len(channel.presence_key) > limits.KEY_CHARS_MAX:
                 raise BadBinding(f"A presence key has at most {limits.KEY_CHARS_MAX} characters")
+            if not _is_short(channel.join_ref):
+                raise BadBinding("The join_ref is too long")
             self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
         except msgspec.DecodeError as error:
@@ -218,11 +239,13 @@ class Session:
         if (old := self.channels.get(frame.topic)) is not None:  # as Phoenix does: the newer join wins
             self._drop(old)
             old.push("phx_close", _EMPTY)
-        if (full := self._why_full(bindings, principal)) is not None:
+        if (full := self._why_full(channel, bindings, principal)) is not None:
             self._refuse(frame, f"ChannelRateLimitReached: {full}")
             return
         self.channels[frame.topic] = channel
         CHANNELS.inc()
+        self._office.open.channels += 1
+        self._office.open.filter_chars += channel.filter_chars
         self._office.rooms.join(channel.room, channel)
         self._subscribe(channel, bindings)
         self._welcome(channel, frame)
@@ -318,17 +341,22 @@ class Session:
         if old is not None:
             self._office.rooms.move((old, False))
 
-    def _why_full(self, bindings: list[Binding], principal: Principal) -> str | None:
+    def _why_full(self, channel: Channel, bindings: list[Binding], principal: Principal) -> str | None:
         """Why there is no room for another channel; None: there is."""
         if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
             return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
+        is_agent, taken = principal.role in AGENTS, self._office.open
+        if taken.channels >= (limits.AGENT_CHANNELS_MAX if is_agent else limits.CHANNELS_MAX):
+            return "Too many channels are open"
         wanted = _count(bindings)
         if wanted + sum(_count(one.bindings) for one in self.channels.values()) > limits.SUBSCRIPTIONS_PER_SOCKET_MAX:
             return f"At most {limits.SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions on one socket"
-        is_agent = principal.role in AGENTS
         total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
         if wanted and self._office.subscriptions.total + wanted > total_max:
             return "Too many subscriptions are open"
+        chars_max = limits.AGENT_FILTERS_CHARS_MAX if is_agent else limits.FILTERS_CHARS_MAX
+        if channel.filter_chars and taken.filter_chars + channel.filter_chars > chars_max:
+            return "Too many filters are open"
         comparisons = sum(wish.comparisons for one in bindings for wish in one.wishes)
         comparisons_max = limits.AGENT_COMPARISONS_MAX if is_agent else limits.COMPARISONS_MAX
         if comparisons and self._office.subscriptions.comparisons + comparisons > comparisons_max:
@@ -363,6 +391,8 @@ class Session:
         if channel.is_joined:
             del self.channels[channel.topic]
             CHANNELS.dec()
+            self._office.open.channels -= 1
+            self._office.open.filter_chars -= channel.filter_chars
             self._unsubscribe(channel)
             self._office.rooms.leave(channel.room, channel)
             self._untrack(channel)
@@ -394,6 +424,12 @@ class _Allowance:
 
 def _count(bindings: list[Binding]) -> int:
     return sum(len(one.wishes) for one in bindings)
+
+
+def _is_short(ref: Ref) -> bool:
+    if isinstance(ref, int):
+        return ref.bit_length() < 64
+    return ref is None or len(ref) <= limits.KEY_CHARS_MAX
 
 
 def _is_of(channel: Channel, frame: Frame) -> bool:

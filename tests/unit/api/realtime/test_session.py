@@ -14,6 +14,7 @@ from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.session import TooManyMessages
 from drover.api.realtime.subscriptions import Wish
+from drover.readmodel.models import LIVE
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import NotYet
@@ -445,7 +446,7 @@ async def test_a_join_counts_for_more_if_its_filters_take_long_to_read(farm):
     one = {"table": "job_assignments", "filter": ",".join([pattern] * limits.CONDITIONS_MAX)}
     client = farm.client()
     with pytest.raises(TooManyMessages):
-        client.join("farm", *[one | {"n": n} for n in range(limits.SUBSCRIPTIONS_PER_CHANNEL_MAX)])
+        client.join("farm", *[one] * limits.SUBSCRIPTIONS_PER_CHANNEL_MAX)
     usual = {"table": "job_assignments", "filter": "error_message=ilike.%time%out%"}
     assert farm.client().join("farm", *[usual] * 100)["status"] == "ok"
 
@@ -635,6 +636,48 @@ async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, mon
     assert "Too many" in error(office.join("two", {"table": "devices"}))
     phone.session.close()
     assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_nothing_is_kept_of_a_join_that_means_nothing(farm):
+    """100 channels with a frame full of empty objects each took half a gigabyte."""
+    client = farm.client(Role.ANON)
+    asked = {"table": "devices", "filter": f"id=eq.{MINE}", "select": ["id"]}
+    reply = client.join("farm", asked | {"more": [{}] * 10_000})
+    (told,) = reply["response"]["postgres_changes"]
+    assert told == {"event": "*", "schema": "public", **asked, "id": told["id"]}
+    channel = client.session.channels["realtime:farm"]
+    assert "more" not in channel.asked[0]
+    assert len(channel.join_ref) < 10
+    for ref in ("x" * 300, 2**70):
+        client.say("realtime:other", "phx_join", {}, join_ref=ref)
+        assert error(client.take()[-1][2]) == "The join_ref is too long"
+    columns = len(LIVE["devices"][0].relation.columns)
+    assert "It selects more columns" in error(client.join("farm", asked | {"select": ["id"] * (columns + 1)}))
+
+
+async def test_channels_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "CHANNELS_MAX", 3)
+    monkeypatch.setattr(limits, "AGENT_CHANNELS_MAX", 2)
+    phone, office = farm.client(Role.ANON), farm.client()
+    assert [phone.join(name)["status"] for name in ("one", "two", "two", "three")] == ["ok", "ok", "ok", "error"]
+    assert [office.join(name)["status"] for name in ("one", "two")] == ["ok", "error"]
+    phone.session.close()
+    office.session.close()
+    assert farm.office.open.channels == 0
+
+
+async def test_all_filters_of_a_process_together_have_a_limit(farm, monkeypatch):
+    phone, office = farm.client(Role.ANON), farm.client()
+    monkeypatch.setattr(limits, "FILTERS_CHARS_MAX", 100)
+    monkeypatch.setattr(limits, "AGENT_FILTERS_CHARS_MAX", 50)
+    by_id = {"table": "devices", "filter": f"id=eq.{MINE}"}
+    assert phone.join("one", by_id)["status"] == "ok"
+    assert error(phone.join("two", by_id)).endswith("Too many filters are open")
+    assert office.join("one", by_id)["status"] == "ok"
+    assert error(office.join("two", by_id)).endswith("Too many filters are open")
+    phone.session.close()
+    office.session.close()
+    assert farm.office.open.filter_chars == 0
 
 
 async def test_filters_that_are_compared_with_every_row_have_a_limit_in_the_process(farm, monkeypatch):
