@@ -101,7 +101,6 @@ class Platform:
             telemetry=None,
             roster=Roster(),
             pool=self.pool,
-            positions=self.positions,
             freshness=self.freshness,
             roster_at=self.positions,
             reminder_partitions=self.partitions,
