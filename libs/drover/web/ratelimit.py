@@ -79,8 +79,8 @@ class Limiter:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def check(self, key: str) -> Allowed | Refused:
-        """Use the key once if that is allowed, and return the result."""
+    def check(self, key: str, uses: float = 1.0) -> Allowed | Refused:
+        """Use the key if that is allowed, and return the result. `uses`: as how many uses it counts."""
         now = self._clock()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -89,7 +89,7 @@ class Limiter:
             self._buckets.move_to_end(key)
         if bucket.stopped_until > now:
             return Refused(bucket.stopped_until - now, stopped=True)
-        full_at = max(bucket.full_at, now) + self._token_s
+        full_at = max(bucket.full_at, now) + uses * self._token_s
         wait_s = full_at - now - self._burst * self._token_s
         # Not zero: sums of floats are inexact, and a client that waited for Retry-After must be allowed.
         if wait_s <= self._token_s * 1e-6:

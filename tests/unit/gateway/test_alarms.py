@@ -305,6 +305,9 @@ class TestUserInfo:
         assert (answer.status, await answer.json()) == (200, []), "it is UTC by now"
         answer = await office.ask("DELETE", filtered)
         assert answer.headers["Drover-Refused"] == "user_1=CONFLICT"
+        by_time = "user_info?user_id=eq.user_1&updated_at=eq.2026-03-02T12:00:00Z"
+        answer = await office.ask("PATCH", by_time, {"timezone": "Asia/Tokyo"}, **SHOW)
+        assert (answer.status, await answer.json()) == (200, []), "what it was changed to tells that it has changed"
         answer = await office.ask("DELETE", "user_info?user_id=eq.user_1")
         assert (answer.status, office.last) == (204, c.RemoveUser(USER))
         assert office.bus.state_of(USER).users == {}

@@ -222,3 +222,39 @@ async def test_only_the_service_key_writes_tests(saju):
         answer = await saju.ask("POST", "saju_tests", {"user_id": ANN}, role=role)
         assert answer.status == status
         assert (await saju.ask("PATCH", f"users?id=eq.{ANN}", {"remaining_tests": 9}, role=role)).status == status
+
+
+@pytest.mark.req("DI-05")
+async def test_no_start_of_a_test_is_an_internal_error(saju):
+    saju.user()
+    row = {"user_id": ANN, "created_at": "0001-01-01T00:00:00+14:00"}
+    answer = await saju.ask("POST", "saju_tests", [{"user_id": ANN}, row])
+    assert (answer.status, (await answer.json())["details"]["field"]) == (400, "[1].created_at")
+    assert not saju.state.tests, "nothing is written"
+    answer = await saju.ask("POST", "saju_tests", row | {"created_at": "9999-12-31T23:59:59-14:00"}, **SHOW, **ONE)
+    assert (answer.status, (await answer.json())["created_at"]) == (201, "2026-03-02T12:00:00Z")
+
+
+@pytest.mark.req("DI-05")
+async def test_a_filter_on_any_column_that_changes_guards_a_balance(saju):
+    saju.user(tests=5)
+    saju.reads({"id": ANN, "tier": "free", "frozen": False, "remaining_tests": 5})
+    saju.do(ChangeUser(ANN, remaining_tests=4))  # by somebody else, after the row was read
+    path = f"users?id=eq.{ANN}&updated_at=eq.2026-03-02T11:00:00Z&select=id"
+    answer = await saju.ask("PATCH", path, {"remaining_tests": 6}, **SHOW)
+    assert (answer.status, await answer.json(), saju.remaining()) == (200, [], 4)
+    answer = await saju.ask("PATCH", f"users?id=eq.{ANN}&created_at=lt.2026-03-03", {"tier": "gold"})
+    assert (answer.status, saju.state.users[ANN].tier) == (204, "gold"), "this column does not change"
+
+
+@pytest.mark.req("DI-05", "DI-18")
+async def test_an_upsert_that_is_repeated_shows_the_whole_row_again(saju):
+    saju.user(tests=5)
+    saju.reads({"id": ANN, "tier": "free", "remaining_tests": 9, "granted": 5, "adjusted": 4, "charged": 7})
+    shown = []
+    for _ in range(2):
+        answer = await saju.ask("POST", "users", {"id": ANN, "remaining_tests": 9}, **MERGE, **KEYED)
+        assert answer.status == 201
+        shown += await answer.json()
+    assert shown[0] == shown[1]
+    assert (shown[1]["granted"], shown[1]["charged"]) == (5, 7)

@@ -224,3 +224,16 @@ async def test_failed_renders_of_a_worker_are_run_again_by_filters(office):
     assert [row["id"] for row in await answer.json()] == [1]
     assert office.bus.commands[-1] == c.RerunRender(1, RowFence(run=1, status="failed"))
     assert office.render().status is Status.PENDING
+
+
+@pytest.mark.req("DI-14", "RN-21")
+@pytest.mark.parametrize("report", [c.ReportWork(1, status="rendering"), c.ReportWork(1, lease_until=at(minutes=20))])
+async def test_a_render_that_seemed_stuck_by_its_last_change_is_left_to_a_worker_that_reports(office, report):
+    await claim(office)
+    office.pool.rows = [row_of(office)]
+    office.bus.do(report)
+    answer = await patch(office, "updated_at=lt.2026-03-02T12:00:01Z", {"status": "pending"}, **SHOW)
+    assert (answer.status, await answer.json()) == (200, [])
+    assert office.render().worker_id == ME
+    answer = await patch(office, "id=eq.1&run=eq.1", {"progress": 50})
+    assert (answer.status, office.bus.commands[-1].only_if) == (204, RowFence(run=1)), "that has not changed"

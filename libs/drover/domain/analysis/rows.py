@@ -6,7 +6,7 @@ cleanup refund it, whoever has charged for it. A test ends once, so it is given 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from drover.domain.analysis.commands import ChangeTest, RecordTest
 from drover.domain.analysis.events import TestCompleted, TestFailed, TestRecorded
@@ -28,7 +28,7 @@ def record_test(analyses: Analyses, command: RecordTest, now: datetime) -> Decis
     if refusal := why_no_start(analyses, user, command.test_id):
         return refusal
     # A start in the future is a caller's clock that is ahead.
-    created_at = now if command.created_at is None else min(command.created_at, now)
+    created_at = now if command.created_at is None else min(command.created_at, now).astimezone(UTC)
     ended = [] if command.status is TestStatus.PROCESSING else [_end(command, user.user_id)]
     return accept(TestRecorded(command.test_id, user.user_id, created_at), *ended)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from drover.domain.analysis import commands as c
 from drover.domain.analysis.policy import (
     ERROR_CODE_PATTERN,
+    FIRST_YEAR,
     REMAINING_MAX,
     RUN_ID_PATTERN,
     TEST_ID_PATTERN,
@@ -63,7 +65,20 @@ def _fail_test(command: c.FailTest) -> Rejection | None:
 
 
 def _record_test(command: c.RecordTest) -> Rejection | None:
-    return _TEXTS.check(test_id=command.test_id, user_id=command.user_id, error_code=command.error_code)
+    return _TEXTS.check(test_id=command.test_id, user_id=command.user_id, error_code=command.error_code) or _created_at(
+        command.created_at
+    )
+
+
+def _created_at(moment: datetime | None) -> Rejection | None:
+    """A time in the future is no mistake: clocks differ."""
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        return invalid("created_at", moment.isoformat(), "created_at needs an offset, such as Z")
+    if moment.year < FIRST_YEAR:
+        return invalid("created_at", moment.isoformat(), f"created_at must be in {FIRST_YEAR} or later")
+    return None
 
 
 def _change_test(command: c.ChangeTest) -> Rejection | None:

@@ -31,7 +31,7 @@ class BadBinding(DroverError):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One entry of `postgres_changes`. Other fields are echoed and mean nothing."""
+    """One entry of `postgres_changes`. Other fields mean nothing and are dropped."""
 
     event: str = ALL
     schema: str | None = SCHEMA
@@ -64,6 +64,22 @@ def bind(
         id_ = _id_of(one, taken)
         bindings.append(Binding(id_, {**one, "id": id_}, wishes))
     return bindings
+
+
+def meaningful(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Without fields that mean nothing: what is kept for each channel must be bounded."""
+    return [{name: one[name] for name in one if name in Asked.__struct_fields__} for one in asked]
+
+
+def filter_chars(asked: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the filters have."""
+    return sum(len(text) for one in asked if isinstance(text := one.get("filter"), str))
+
+
+def pattern_chars(asked: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the filters with patterns have."""
+    texts = (one.get("filter") for one in asked)
+    return sum(len(text) for text in texts if isinstance(text, str) and "like." in text)
 
 
 def _id_of(asked: Mapping[str, Any], taken: set[int]) -> int:
@@ -106,6 +122,8 @@ def _wish(asked: Asked, live: LiveRelation, principal: Principal, grant: Grant) 
 def _select(asked: Asked, live: LiveRelation) -> tuple[str, ...] | None:
     if not asked.select:
         return None
+    if len(asked.select) > len(live.relation.columns):
+        raise BadBinding(f"It selects more columns than {live.name} has")
     for name in asked.select:
         if name not in live.relation.columns:
             raise BadBinding(f"There is no column {name[:64]} in {live.name}")

@@ -12,7 +12,13 @@ from uuid import UUID
 
 import msgspec
 
-from drover.api.realtime.limits import CONDITIONS_MAX, FILTER_CHARS_MAX, IN_VALUES_MAX, PATTERN_CHARS_MAX
+from drover.api.realtime.limits import (
+    CONDITIONS_MAX,
+    FILTER_CHARS_MAX,
+    IN_VALUES_MAX,
+    PATTERN_CHARS_MAX,
+    PATTERN_COMPARISONS,
+)
 from drover.api.realtime.patterns import parse_pattern
 from drover.domain.errors import DroverError
 from drover.readmodel.column import PgType
@@ -39,6 +45,11 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     """In the form in which rows are compared; a frozenset for `in`, a pattern for `like`."""
     type: PgType
     negated: bool = False
+
+    @property
+    def comparisons(self) -> int:
+        """What it costs to test a row."""
+        return PATTERN_COMPARISONS if self.op in _PATTERNS else 1
 
     @property
     def is_equality(self) -> bool:

@@ -9,6 +9,10 @@ SOCKETS_MAX: Final = 5_000
 AGENT_SOCKETS_MAX: Final = 4_000
 """Of them for the keys of phones (anon, device): a farm of them must not use up the sockets of people."""
 CHANNELS_PER_SOCKET_MAX: Final = 100
+CHANNELS_MAX: Final = 100_000
+"""In one process. A channel takes 1 KiB."""
+AGENT_CHANNELS_MAX: Final = 50_000
+"""With so many in the process, the keys of phones get no more."""
 SUBSCRIPTIONS_PER_CHANNEL_MAX: Final = 100
 SUBSCRIPTIONS_PER_SOCKET_MAX: Final = 500
 """One without a table counts for each table that the caller may read."""
@@ -16,6 +20,17 @@ SUBSCRIPTIONS_MAX: Final = 100_000
 """In one process."""
 AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
 """With so many in the process, the keys of phones get no more."""
+FILTERS_CHARS_MAX: Final = 20_000_000
+"""Of all filters in one process. Parsed, a filter takes ten times as much at most."""
+AGENT_FILTERS_CHARS_MAX: Final = 10_000_000
+"""With so many in the process, the keys of phones get no more."""
+COMPARISONS_MAX: Final = 5_000
+"""In one process: with so many conditions a changed row may be compared. Conditions by which a subscription is found
+(`id=eq.1`) and equal subscriptions do not count."""
+AGENT_COMPARISONS_MAX: Final = 2_500
+"""With so many in the process, the keys of phones get no more."""
+PATTERN_COMPARISONS: Final = 5
+"""What a comparison with a pattern counts for."""
 CONDITIONS_MAX: Final = 10
 """In one filter."""
 IN_VALUES_MAX: Final = 100
@@ -32,6 +47,8 @@ FRAME_BYTES_MAX: Final = 256 * 1024
 PRESENCE_BYTES_MAX: Final = 4 * 1024
 """What one client may say of itself."""
 PRESENCES_PER_TOPIC_MAX: Final = 1_000
+PRESENCE_BYTES_PER_TOPIC_MAX: Final = 512 * 1024
+"""Whoever joins is told all of it at once, and no more than `OUTBOUND_BYTES_MAX` may wait for a client."""
 PRESENCES_MAX: Final = 20_000
 """In one process, of its own clients."""
 MESSAGES_PER_S: Final = 100.0
@@ -39,6 +56,10 @@ MESSAGES_PER_S: Final = 100.0
 MESSAGES_BURST: Final = 200.0
 FRAMES_PER_MESSAGE: Final = 50
 """A broadcast counts as one more message for each of so many receivers."""
+JOIN_BYTES_PER_MESSAGE: Final = 4 * 1024
+"""A join counts as one more message for so many bytes, because its filters must be parsed."""
+PATTERN_CHARS_PER_MESSAGE: Final = 50
+"""And for so many characters of filters with `like`, each of which is compiled."""
 HTTP_MESSAGES_MAX: Final = 100
 """In one request."""
 OUTBOUND_BYTES_MAX: Final = 1024 * 1024

@@ -14,17 +14,26 @@ import msgspec
 from uuid_utils import uuid4
 
 from drover.api.realtime import limits
-from drover.api.realtime.bindings import BadBinding, Binding, Live, bind, reason_of
+from drover.api.realtime.bindings import (
+    BadBinding,
+    Binding,
+    Live,
+    bind,
+    filter_chars,
+    meaningful,
+    pattern_chars,
+    reason_of,
+)
 from drover.api.realtime.changes import EVENT as POSTGRES_CHANGES
 from drover.api.realtime.frames import BROADCAST, BadFrame, Frame, Ref, Vsn, decode, encode
 from drover.api.realtime.metrics import CHANNELS
-from drover.api.realtime.presence import Topic, meta_of
+from drover.api.realtime.presence import Topic, meta_of, presence_bytes
 from drover.api.realtime.rooms import PREFIX, Rooms
 from drover.api.realtime.subscriptions import Subscriptions
 from drover.bus.realtime import Present
 from drover.service.api_keys import Role
 from drover.web.auth import Authenticator, Principal
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, NotYet
 from drover.web.permissions import Permissions, Verb
 
 PHOENIX: Final = "phoenix"
@@ -79,6 +88,14 @@ _decode_broadcast: Final = msgspec.json.Decoder(_Broadcast).decode
 _decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
 
 
+@dataclass
+class Open:
+    """What the channels of a process take."""
+
+    channels: int = 0
+    filter_chars: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Office:
     auth: Authenticator
@@ -86,6 +103,7 @@ class Office:
     live: Live
     rooms: Rooms
     subscriptions: Subscriptions[Channel] = field(default_factory=Subscriptions)
+    open: Open = field(default_factory=Open)
     clock: Callable[[], float] = time.time
     """Unix time, for tokens."""
 
@@ -102,8 +120,14 @@ class Channel:
         self.join_ref: Final[Ref] = frame.join_ref if frame.join_ref is not None else frame.ref
         self.room: Final = Topic(frame.topic.removeprefix(PREFIX), bool(config.private))
         self.principal = principal
-        self.asked: Final = config.postgres_changes or []
+        self.asked: Final = meaningful(config.postgres_changes or [])
+        self.filter_chars: Final = filter_chars(self.asked)
         self.bindings: list[Binding] = []
+        self.bind_cost: Final = (
+            len(frame.payload) / limits.JOIN_BYTES_PER_MESSAGE
+            + pattern_chars(self.asked) / limits.PATTERN_CHARS_PER_MESSAGE
+        )
+        """In messages."""
         self.hears_itself: Final = bool(broadcast.self)
         self.acknowledges: Final = bool(broadcast.ack)
         self.sees_presence: Final = presence.enabled is not False
@@ -200,21 +224,28 @@ class Session:
             channel = Channel(self, frame, config, principal)
             if len(channel.presence_key) > limits.KEY_CHARS_MAX:
                 raise BadBinding(f"A presence key has at most {limits.KEY_CHARS_MAX} characters")
+            if not _is_short(channel.join_ref):
+                raise BadBinding("The join_ref is too long")
+            self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
         except msgspec.DecodeError as error:
             self._refuse(frame, f"The configuration of the channel cannot be read: {error}")
             return
+        except NotYet:
+            raise
         except (ApiError, BadBinding) as error:
             self._refuse(frame, _why(error))
             return
         if (old := self.channels.get(frame.topic)) is not None:  # as Phoenix does: the newer join wins
             self._drop(old)
             old.push("phx_close", _EMPTY)
-        if (full := self._why_full(bindings, principal)) is not None:
+        if (full := self._why_full(channel, bindings, principal)) is not None:
             self._refuse(frame, f"ChannelRateLimitReached: {full}")
             return
         self.channels[frame.topic] = channel
         CHANNELS.inc()
+        self._office.open.channels += 1
+        self._office.open.filter_chars += channel.filter_chars
         self._office.rooms.join(channel.room, channel)
         self._subscribe(channel, bindings)
         self._welcome(channel, frame)
@@ -238,9 +269,12 @@ class Session:
             return
         try:
             principal = self._authenticate(token)
+            self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
             if channel.room.is_private:
                 self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        except NotYet:
+            raise
         except (ApiError, BadBinding) as error:
             self._close(channel, _why(error))
             return
@@ -280,35 +314,53 @@ class Session:
         elif channel.present is None and rooms.presences.own >= limits.PRESENCES_MAX:
             self._reply(frame, "error", _encode({"reason": "Too many clients are present"}), channel)
             return
-        else:
-            self._track(channel, asked.payload or {})
+        elif not self._track(channel, asked.payload or {}):
+            reason = f"The presences of a topic have at most {limits.PRESENCE_BYTES_PER_TOPIC_MAX} bytes"
+            self._reply(frame, "error", _encode({"reason": reason}), channel)
+            return
         self._reply(frame, "ok", _EMPTY, channel)
 
     # Parts
 
-    def _track(self, channel: Channel, payload: dict[str, Any]) -> None:
+    def _track(self, channel: Channel, payload: dict[str, Any]) -> bool:
+        """False: the topic has no room for it."""
         old, ref = channel.present, uuid4().hex[:16]
         meta = meta_of(payload, ref, None if old is None else old.ref)
+        more_bytes = presence_bytes(channel.presence_key, meta)
+        if old is not None:
+            more_bytes -= presence_bytes(old.key, old.meta)
+        if self._office.rooms.presences.size_bytes(channel.room) + more_bytes > limits.PRESENCE_BYTES_PER_TOPIC_MAX:
+            return False
         new = Present(channel.room.name, channel.room.is_private, channel.presence_key, ref, meta)
         channel.present = new
         self._office.rooms.move(*([(old, False)] if old is not None else []), (new, True))
+        return True
 
     def _untrack(self, channel: Channel) -> None:
         old, channel.present = channel.present, None
         if old is not None:
             self._office.rooms.move((old, False))
 
-    def _why_full(self, bindings: list[Binding], principal: Principal) -> str | None:
+    def _why_full(self, channel: Channel, bindings: list[Binding], principal: Principal) -> str | None:
         """Why there is no room for another channel; None: there is."""
         if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
             return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
+        is_agent, taken = principal.role in AGENTS, self._office.open
+        if taken.channels >= (limits.AGENT_CHANNELS_MAX if is_agent else limits.CHANNELS_MAX):
+            return "Too many channels are open"
         wanted = _count(bindings)
         if wanted + sum(_count(one.bindings) for one in self.channels.values()) > limits.SUBSCRIPTIONS_PER_SOCKET_MAX:
             return f"At most {limits.SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions on one socket"
-        is_agent = principal.role in AGENTS
         total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
         if wanted and self._office.subscriptions.total + wanted > total_max:
             return "Too many subscriptions are open"
+        chars_max = limits.AGENT_FILTERS_CHARS_MAX if is_agent else limits.FILTERS_CHARS_MAX
+        if channel.filter_chars and taken.filter_chars + channel.filter_chars > chars_max:
+            return "Too many filters are open"
+        comparisons = sum(wish.comparisons for one in bindings for wish in one.wishes)
+        comparisons_max = limits.AGENT_COMPARISONS_MAX if is_agent else limits.COMPARISONS_MAX
+        if comparisons and self._office.subscriptions.comparisons + comparisons > comparisons_max:
+            return "Too many filters are open that are compared with every row; use column=eq.value"
         return None
 
     def _authenticate(self, token: str | None) -> Principal:
@@ -339,6 +391,8 @@ class Session:
         if channel.is_joined:
             del self.channels[channel.topic]
             CHANNELS.dec()
+            self._office.open.channels -= 1
+            self._office.open.filter_chars -= channel.filter_chars
             self._unsubscribe(channel)
             self._office.rooms.leave(channel.room, channel)
             self._untrack(channel)
@@ -370,6 +424,12 @@ class _Allowance:
 
 def _count(bindings: list[Binding]) -> int:
     return sum(len(one.wishes) for one in bindings)
+
+
+def _is_short(ref: Ref) -> bool:
+    if isinstance(ref, int):
+        return ref.bit_length() < 64
+    return ref is None or len(ref) <= limits.KEY_CHARS_MAX
 
 
 def _is_of(channel: Channel, frame: Frame) -> bool:

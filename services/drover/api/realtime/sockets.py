@@ -14,7 +14,7 @@ from drover.api.realtime import limits
 from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection, Waiting
 from drover.api.realtime.frames import BadFrame, Vsn
 from drover.api.realtime.presence import Topic
-from drover.api.realtime.rooms import said
+from drover.api.realtime.rooms import PREFIX, said
 from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
 from drover.api.realtime.watcher import RowsWatcher
 from drover.service.tasks import end
@@ -34,7 +34,7 @@ _BYTES: Final = "application/octet-stream"
 
 
 class BroadcastMessage(msgspec.Struct, frozen=True):
-    topic: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.TOPIC_CHARS_MAX - len("realtime:"))]
+    topic: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.TOPIC_CHARS_MAX - len(PREFIX))]
     event: Annotated[str, msgspec.Meta(min_length=1, max_length=limits.EVENT_CHARS_MAX)]
     payload: Any = None
     private: bool | None = False
@@ -179,9 +179,15 @@ class Realtime:
     def _check(self, principal: Principal, message: BroadcastMessage, payload: bytes) -> None:
         if message.private:
             self.office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        if len((PREFIX + message.topic).encode()) > limits.TOPIC_CHARS_MAX:
+            raise invalid(f"{PREFIX}<topic> has at most {limits.TOPIC_CHARS_MAX} bytes", field="topic")
+        if len(message.event.encode()) > limits.EVENT_CHARS_MAX:
+            raise invalid(f"An event has at most {limits.EVENT_CHARS_MAX} bytes", field="event")
         if len(payload) > limits.FRAME_BYTES_MAX:
             raise too_large(limits.FRAME_BYTES_MAX)
-        if isinstance(refused := self._limiter.check(principal.name), Refused):
+        receivers = self.office.rooms.size(Topic(message.topic, bool(message.private)))
+        uses = 1 + receivers / limits.FRAMES_PER_MESSAGE
+        if isinstance(refused := self._limiter.check(principal.name, uses), Refused):
             raise too_many(refused.retry_after_s)
 
     def _send(self, message: BroadcastMessage, payload: bytes, data: bytes | None = None) -> None:

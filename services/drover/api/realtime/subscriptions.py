@@ -47,6 +47,12 @@ class Wish(msgspec.Struct, frozen=True):
             return self.owner
         return next((one for one in self.conditions if one.is_equality), None)
 
+    @property
+    def comparisons(self) -> int:
+        """What it costs to test a row, without the condition by which it is found."""
+        found = self.indexed()
+        return sum(one.comparisons for one in self.conditions if one is not found)
+
 
 S = TypeVar("S")
 """A subscriber."""
@@ -77,14 +83,20 @@ class _Wishes(Generic[S]):
     def __init__(self) -> None:
         self.members: dict[Wish, dict[tuple[S, int], None]] = {}
 
-    def add(self, wish: Wish, subscriber: S, id_: int) -> None:
-        self.members.setdefault(wish, {})[subscriber, id_] = None
+    def add(self, wish: Wish, subscriber: S, id_: int) -> bool:
+        """Whether it is the first subscriber."""
+        members = self.members.setdefault(wish, {})
+        members[subscriber, id_] = None
+        return len(members) == 1
 
-    def remove(self, wish: Wish, subscriber: S, id_: int) -> None:
+    def remove(self, wish: Wish, subscriber: S, id_: int) -> bool:
+        """Whether it was the last subscriber."""
         members = self.members[wish]
         del members[subscriber, id_]
-        if not members:
-            del self.members[wish]
+        if members:
+            return False
+        del self.members[wish]
+        return True
 
 
 class _Relation(Generic[S]):
@@ -114,6 +126,15 @@ class _Relation(Generic[S]):
             if (wishes := by_value.get(values.get(column, type_))) is not None:
                 yield wishes
 
+    def concerned(self, key: _Values) -> Iterator[_Wishes[S]]:
+        """Those that a row with this key may concern: columns that are not part of the key are unknown."""
+        yield self.others
+        for (column, type_), by_value in self.by_value.items():
+            if column not in key.row:
+                yield from by_value.values()
+            elif (wishes := by_value.get(key.get(column, type_))) is not None:
+                yield wishes
+
     def everything(self) -> Iterator[_Wishes[S]]:
         yield self.others
         for by_value in self.by_value.values():
@@ -125,6 +146,8 @@ class Subscriptions(Generic[S]):
         self._relations: dict[str, _Relation[S]] = {}
         self.total = 0
         """How many were added and not removed."""
+        self.comparisons = 0
+        """Of all distinct wishes."""
 
     def __contains__(self, relation: str) -> bool:
         return relation in self._relations
@@ -135,12 +158,14 @@ class Subscriptions(Generic[S]):
 
     def add(self, wish: Wish, subscriber: S, id_: int) -> None:
         self.total += 1
-        self._relations.setdefault(wish.relation, _Relation()).place(wish).add(wish, subscriber, id_)
+        if self._relations.setdefault(wish.relation, _Relation()).place(wish).add(wish, subscriber, id_):
+            self.comparisons += wish.comparisons
 
     def remove(self, wish: Wish, subscriber: S, id_: int) -> None:
         self.total -= 1
         relation = self._relations[wish.relation]
-        relation.place(wish).remove(wish, subscriber, id_)
+        if relation.place(wish).remove(wish, subscriber, id_):
+            self.comparisons -= wish.comparisons
         relation.tidy(wish)
         if not relation.others.members and not relation.by_value:
             del self._relations[wish.relation]
@@ -158,7 +183,7 @@ class Subscriptions(Generic[S]):
     def deleted(self, relation: str, key: Mapping[str, Any]) -> Hits[S]:
         """Who gets a row that is gone. Nothing but its key is known, so filters by other columns let it pass."""
         values, hits = _Values(key), Hits[S]()
-        for wishes in self._relations[relation].everything():
+        for wishes in self._relations[relation].concerned(values):
             for wish, members in wishes.members.items():
                 if wish.wants(Type.DELETE) and _may_concern(wish, values):
                     _hit(hits, wish, members)

@@ -65,6 +65,9 @@ _UNCHANGING: Final = frozenset(
 )
 """Columns that no later write changes, so a filter on them is no precondition."""
 _FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
+_OF_RUN: Final = frozenset({"run", "nexrender_job_id"})
+"""Columns that stay the same while a worker has the render. A filter on any other column demands all that the queue
+checks: whatever the worker reports may have changed it."""
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
@@ -220,11 +223,13 @@ def _fence(target: Target) -> RowFence | None:
         return None
     if target.fence("status") not in WORKING:
         return RowFence(run=target.fence("run"), status=target.fence("status"))
+    if asked - _FENCED - _OF_RUN:
+        asked |= _FENCED
     return RowFence(
         run=target.fence("run") if asked - _FENCED else None,
-        status=target.filtered("status"),
-        worker_id=target.filtered("worker_id"),
-        lease_until=_moment(target.filtered("lock_expires_at")),
+        status=target.fence("status") if "status" in asked else None,
+        worker_id=target.fence("worker_id") if "worker_id" in asked else None,
+        lease_until=_moment(target.fence("lock_expires_at")) if "lock_expires_at" in asked else None,
     )
 
 

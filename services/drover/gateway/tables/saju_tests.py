@@ -61,17 +61,15 @@ def _record(edge: Edge, row: NewTest) -> RecordTest:
         test_id=str(uuid7() if row.id is UNSET else row.id),
         user_id=row.user_id,
         status=TestStatus.PROCESSING if row.status is UNSET else row.status,
-        created_at=_utc(row.created_at),
+        created_at=_with_offset(row.created_at),
         result_ref=row.result_ref,
         error_code=row.error_code,
         error_message=row.error_message,
     )
 
 
-def _utc(moment: datetime | None) -> datetime | None:
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+def _with_offset(moment: datetime | None) -> datetime | None:
+    return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:

@@ -25,6 +25,7 @@ from drover.readmodel.models import RELATIONS
 from drover.web.commands import CommandClient
 
 RELATION: Final = "user_info"
+_FIXED: Final = frozenset({"user_id", "created_at"})
 
 
 class UserInfoChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,7 +62,12 @@ def _as_sent(command: AddUser, refused: Rejected) -> SetTimezone:
 
 
 def _change(change: UserInfoChange, target: Target) -> SetTimezone:
-    return SetTimezone(target.id, change.timezone, existing=True, only_if=target.filtered("timezone"))
+    return SetTimezone(target.id, change.timezone, existing=True, only_if=_seen(target))
+
+
+def _seen(target: Target) -> str | None:
+    """The time zone that the filters have found, unless they are about columns that do not change."""
+    return target.fence("timezone") if target.by - _FIXED else None
 
 
 USER_INFO: Final = WriteTable(
@@ -74,7 +80,7 @@ USER_INFO: Final = WriteTable(
         show=stored(RELATION, key="user_id"),
         hint="timezone can be changed.",
     ),
-    delete=Delete(command=lambda target: RemoveUser(target.id, target.filtered("timezone"))),
+    delete=Delete(command=lambda target: RemoveUser(target.id, _seen(target))),
     key="user_id",
     fence=("timezone",),
     finds_keys=True,

@@ -25,6 +25,10 @@ from drover.gateway.writes.shown import recorded, stored
 from drover.readmodel.models import RELATIONS
 
 RELATION: Final = "users"
+_FIXED: Final = frozenset({"id", "created_at"})
+"""Columns that do not change. A filter on them is not checked again."""
+_FENCED: Final = frozenset(UserFence.__struct_fields__)
+"""Columns that the writer checks by themselves. For a filter on any other column, it checks all of these."""
 
 
 class UserChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,8 +62,10 @@ def _as_sent(command: RegisterUser, refused: Rejected) -> ChangeUser:
 
 
 def _change(change: UserChange, target: Target) -> ChangeUser:
-    fence = {column: target.filtered(column) for column in UserFence.__struct_fields__}
-    return ChangeUser(target.id, **asdict(change), only_if=UserFence(**fence))
+    asked = target.by - _FIXED
+    if not asked <= _FENCED:
+        asked = _FENCED
+    return ChangeUser(target.id, **asdict(change), only_if=UserFence(**{name: target.fence(name) for name in asked}))
 
 
 USERS: Final = WriteTable(

@@ -129,7 +129,8 @@ class Inserts:
         for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
             outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
-        return outcomes, existing.keys()
+        # A repeat with the same key is accepted at once, also for a row that existed before the first request.
+        return outcomes, existing.keys() if sending.origin.key is None else range(len(outcomes))
 
     async def _create_new(
         self, merge: Merge[Any], rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 from urllib.parse import quote
 
@@ -17,6 +18,9 @@ from drover.web.errors import ApiError
 
 REFUSED_NAMED_MAX: Final = 100
 """Rows that the header names: clients limit the size of headers."""
+REFUSED_CHARS_MAX: Final = 3_500
+"""Of the header. Ids may be long, and some proxies take 4 KiB of headers together."""
+_SEPARATOR: Final = ", "
 _MOVED_ON: Final = frozenset({404, 409})
 
 
@@ -30,11 +34,21 @@ class Done(msgspec.Struct, frozen=True):
     def headers(self) -> dict[str, str]:
         if not self.refused:
             return {}
-        named = list(self.refused.items())[:REFUSED_NAMED_MAX]
-        headers = {"Drover-Refused": ", ".join(f"{quote(id_, safe='')}={error.code}" for id_, error in named)}
+        named = list(_named(self.refused))
+        headers = {"Drover-Refused": _SEPARATOR.join(named)}
         if len(self.refused) > len(named):
             headers["Drover-Refused-Count"] = str(len(self.refused))
         return headers
+
+
+def _named(refused: Mapping[str, ApiError]) -> Iterator[str]:
+    left = REFUSED_CHARS_MAX
+    for id_, error in islice(refused.items(), REFUSED_NAMED_MAX):
+        text = f"{quote(id_, safe='')}={error.code}"
+        left -= len(text) + len(_SEPARATOR)
+        if left < 0:
+            return
+        yield text
 
 
 def settle(selection: Selection, results: Sequence[Result], sending: Sending) -> Done:

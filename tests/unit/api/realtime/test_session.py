@@ -5,14 +5,19 @@ from __future__ import annotations
 import time
 from base64 import urlsafe_b64encode
 
+import jwt
 import msgspec
 import pytest
 
 from drover.api.realtime import limits, watcher
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
+from drover.api.realtime.presence import Topic
 from drover.api.realtime.session import TooManyMessages
+from drover.api.realtime.subscriptions import Wish
+from drover.readmodel.models import LIVE
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
+from drover.web.errors import NotYet
 from tests.unit.api.realtime.client import MINE, OTHER, Farm, key_of
 
 A_ROW = {"id": MINE, "serial_number": "A"}
@@ -120,6 +125,18 @@ async def test_a_delete_is_filtered_by_the_columns_of_its_key(farm):
     assert client.changes() == [("DELETE", None, {"id": MINE})]
 
 
+async def test_a_delete_looks_only_at_subscriptions_that_it_may_concern(farm, monkeypatch):
+    looked = []
+    monkeypatch.setattr(Wish, "wants", lambda wish, type_: looked.append(wish) or True)
+    client = farm.client()
+    others = [{"table": "devices", "filter": f"id=eq.{MINE[:-2]}{n:02}"} for n in range(50)]
+    serial = {"table": "devices", "filter": "serial_number=eq.A"}
+    client.join("farm", *others, {"table": "devices", "filter": f"id=eq.{MINE}"}, serial)
+    farm.tell("devices", gone=[[MINE]])
+    assert len(looked) == 2
+    assert [what for what, _, _ in client.changes()] == ["DELETE"]
+
+
 async def test_only_the_columns_that_are_selected_are_sent(farm):
     client = farm.client()
     client.join("farm", {"table": "devices", "select": ["serial_number"]})
@@ -225,6 +242,44 @@ async def test_a_newer_token_with_fewer_rights_closes_the_channel(farm):
     assert said["message"].startswith("Unauthorized: permission denied for table render_queue")
     farm.tell("render_queue", {"id": 1})
     assert client.take() == []
+
+
+class Rotating:
+    """An issuer whose newest key must be fetched first."""
+
+    issuer = "https://issuer.example"
+
+    def __init__(self):
+        self.is_fetched = False
+
+    def verify(self, token, now):
+        if not self.is_fetched:
+            raise NotYet(self.fetch, "The issuer's keys are being fetched")
+        return Principal(Role.OPERATOR, "user:1", now + 60)
+
+    async def fetch(self):
+        self.is_fetched = True
+
+    def token(self):
+        return jwt.encode({"iss": self.issuer}, "x" * 32, algorithm="HS256")
+
+
+@pytest.mark.req("DI-08", "DI-06")
+async def test_a_token_whose_key_must_be_fetched_first_is_neither_refused_nor_the_end_of_a_channel():
+    issuer = Rotating()
+    farm = Farm(people=[issuer])
+    client = farm.client()
+    with pytest.raises(NotYet):
+        client.join("farm", {"table": "devices"}, token=issuer.token())
+    assert client.take() == []
+    client.join("farm", {"table": "devices"})
+    client.take()
+    with pytest.raises(NotYet) as not_yet:
+        client.say("realtime:farm", "access_token", {"access_token": issuer.token()})
+    assert (client.take(), [*client.session.channels]) == ([], ["realtime:farm"])
+    await not_yet.value.ready()
+    client.say("realtime:farm", "access_token", {"access_token": issuer.token()})
+    assert client.session.channels["realtime:farm"].principal.role is Role.OPERATOR
 
 
 # What was missed
@@ -385,6 +440,28 @@ async def test_a_broadcast_to_many_counts_for_more(farm):
         repeat(lambda: client.say("realtime:farm", "broadcast", {"event": "x"}), int(limits.MESSAGES_BURST / 5))
 
 
+async def test_a_join_counts_for_more_if_its_filters_take_long_to_read(farm):
+    """Each pattern is compiled: a single frame with as many as fit held up everybody for seconds."""
+    pattern = "error_message=ilike." + "ab%" * 80
+    one = {"table": "job_assignments", "filter": ",".join([pattern] * limits.CONDITIONS_MAX)}
+    client = farm.client()
+    with pytest.raises(TooManyMessages):
+        client.join("farm", *[one] * limits.SUBSCRIPTIONS_PER_CHANNEL_MAX)
+    usual = {"table": "job_assignments", "filter": "error_message=ilike.%time%out%"}
+    assert farm.client().join("farm", *[usual] * 100)["status"] == "ok"
+
+
+async def test_a_newer_token_counts_as_much_as_the_join(farm):
+    client = farm.client()
+    client.join("farm", {"table": "job_assignments", "filter": "error_message=like." + "a" * 200})
+    cost = 1 + 200 / limits.PATTERN_CHARS_PER_MESSAGE
+    with pytest.raises(TooManyMessages):
+        repeat(
+            lambda: client.say("realtime:farm", "access_token", {"access_token": key_of()}),
+            int(limits.MESSAGES_BURST / cost),
+        )
+
+
 # Broadcast
 
 
@@ -483,6 +560,21 @@ async def test_a_topic_has_a_limited_number_of_presences(farm, monkeypatch):
     assert error(reply) == "A topic has at most 1 presences"
 
 
+async def test_what_a_topic_tells_who_joins_fits_into_what_may_wait_for_a_client(farm):
+    """Otherwise everybody who joins is disconnected as too slow."""
+    clients, replies = [farm.client() for _ in range(400)], []
+    for n, client in enumerate(clients):
+        client.join("farm", presence={"key": "\x01" * limits.KEY_CHARS_MAX, "enabled": False})
+        client.say("realtime:farm", "presence", {"event": "track", "payload": {"n": n, "x": "x" * 3_900}})
+        replies.append(client.take()[-1][2])
+    assert {reply["status"] for reply in replies[:50]} == {"ok"}
+    assert error(replies[-1]) == f"The presences of a topic have at most {limits.PRESENCE_BYTES_PER_TOPIC_MAX} bytes"
+    state = farm.rooms.presences.state(Topic("farm", False))
+    assert len(state) < limits.OUTBOUND_BYTES_MAX / 2 + 100_000
+    clients[0].say("realtime:farm", "presence", {"event": "track", "payload": {"x": "y" * 3_900}})
+    assert clients[0].take()[-1][2]["status"] == "ok", "it takes the place of what it said before"
+
+
 async def test_what_this_process_told_the_others_is_not_heard_twice(farm):
     told = []
     farm.rooms.tell = told.append
@@ -544,6 +636,68 @@ async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, mon
     assert "Too many" in error(office.join("two", {"table": "devices"}))
     phone.session.close()
     assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_nothing_is_kept_of_a_join_that_means_nothing(farm):
+    """100 channels with a frame full of empty objects each took half a gigabyte."""
+    client = farm.client(Role.ANON)
+    asked = {"table": "devices", "filter": f"id=eq.{MINE}", "select": ["id"]}
+    reply = client.join("farm", asked | {"more": [{}] * 10_000})
+    (told,) = reply["response"]["postgres_changes"]
+    assert told == {"event": "*", "schema": "public", **asked, "id": told["id"]}
+    channel = client.session.channels["realtime:farm"]
+    assert "more" not in channel.asked[0]
+    assert len(channel.join_ref) < 10
+    for ref in ("x" * 300, 2**70):
+        client.say("realtime:other", "phx_join", {}, join_ref=ref)
+        assert error(client.take()[-1][2]) == "The join_ref is too long"
+    columns = len(LIVE["devices"][0].relation.columns)
+    assert "It selects more columns" in error(client.join("farm", asked | {"select": ["id"] * (columns + 1)}))
+
+
+async def test_channels_of_a_process_have_a_limit(farm, monkeypatch):
+    monkeypatch.setattr(limits, "CHANNELS_MAX", 3)
+    monkeypatch.setattr(limits, "AGENT_CHANNELS_MAX", 2)
+    phone, office = farm.client(Role.ANON), farm.client()
+    assert [phone.join(name)["status"] for name in ("one", "two", "two", "three")] == ["ok", "ok", "ok", "error"]
+    assert [office.join(name)["status"] for name in ("one", "two")] == ["ok", "error"]
+    phone.session.close()
+    office.session.close()
+    assert farm.office.open.channels == 0
+
+
+async def test_all_filters_of_a_process_together_have_a_limit(farm, monkeypatch):
+    phone, office = farm.client(Role.ANON), farm.client()
+    monkeypatch.setattr(limits, "FILTERS_CHARS_MAX", 100)
+    monkeypatch.setattr(limits, "AGENT_FILTERS_CHARS_MAX", 50)
+    by_id = {"table": "devices", "filter": f"id=eq.{MINE}"}
+    assert phone.join("one", by_id)["status"] == "ok"
+    assert error(phone.join("two", by_id)).endswith("Too many filters are open")
+    assert office.join("one", by_id)["status"] == "ok"
+    assert error(office.join("two", by_id)).endswith("Too many filters are open")
+    phone.session.close()
+    office.session.close()
+    assert farm.office.open.filter_chars == 0
+
+
+async def test_filters_that_are_compared_with_every_row_have_a_limit_in_the_process(farm, monkeypatch):
+    """A few sockets with thousands of them held up everybody for a tenth of a second with each changed row."""
+    monkeypatch.setattr(limits, "COMPARISONS_MAX", 4)
+    monkeypatch.setattr(limits, "AGENT_COMPARISONS_MAX", 2)
+    table = {"table": "job_assignments"}
+    one, two = farm.client(Role.ANON), farm.client()
+    by_value = [table | {"filter": f"device_id=eq.{id_}"} for id_ in (MINE, OTHER)]
+    assert one.join("values", *by_value * 10)["status"] == "ok", "found by its value"
+    assert one.join("scanned", *[table | {"filter": f"progress_pct=gt.{n}"} for n in (1, 2)])["status"] == "ok"
+    assert "Too many filters" in error(one.join("more", table | {"filter": "progress_pct=gt.3"}))
+    further = table | {"filter": f"device_id=eq.{MINE},progress_pct=gt.3"}
+    assert "Too many filters" in error(one.join("more", further)), "all of one value"
+    assert two.join("more", table | {"filter": "progress_pct=gt.3"})["status"] == "ok", "the back office has more"
+    assert "Too many filters" in error(two.join("pattern", table | {"filter": "error_code=like.a%"}))
+    one.session.close()
+    assert two.join("more", *[table | {"filter": f"progress_pct=gt.{n}"} for n in range(4)])["status"] == "ok"
+    two.session.close()
+    assert farm.office.subscriptions.comparisons == 0
 
 
 async def test_presences_of_a_process_have_a_limit(farm, monkeypatch):

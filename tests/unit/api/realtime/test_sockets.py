@@ -266,3 +266,21 @@ async def test_a_broadcast_over_http_is_refused_where_it_may_not_be(desk):
     assert await post(desk, BROADCAST_PATH, json={"messages": [large]}) == 413
     many = {"messages": [{"topic": "farm", "event": "moved"}] * limits.HTTP_MESSAGES_MAX}
     assert [await post(desk, BROADCAST_PATH, json=many) for _ in range(4)][-1] == 429
+
+
+@pytest.mark.parametrize(("topic", "event"), [("팜" * 100, "moved"), ("farm", "옮김" * 100)], ids=["topic", "event"])
+async def test_a_name_that_is_too_long_in_bytes_is_refused_over_http_too(desk, topic, event):
+    path = f"{desk.url}{BROADCAST_PATH}/{topic}/events/{event}"
+    sent = {"data": b"\xff", "headers": {"apikey": key_of(), "Content-Type": "application/octet-stream"}}
+    async with desk.http.post(path, **sent) as answer:
+        assert answer.status == 400
+    message = {"topic": topic, "event": event, "payload": {}}
+    assert await post(desk, BROADCAST_PATH, json={"messages": [message]}) == 400
+
+
+async def test_a_broadcast_over_http_to_many_counts_for_more(desk):
+    for _ in range(limits.FRAMES_PER_MESSAGE * 10):
+        desk.client().join("farm")
+    half = {"messages": [{"topic": "farm", "event": "moved"}] * int(limits.MESSAGES_BURST / 20)}
+    assert [await post(desk, BROADCAST_PATH, json=half) for _ in range(2)] == [202, 429]
+    assert await post(desk, BROADCAST_PATH, json=half, role=Role.SERVICE_ROLE) == 202, "another caller"

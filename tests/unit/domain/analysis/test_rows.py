@@ -1,6 +1,6 @@
 """Users and tests as rows: the caller charges by writing the balance, and the books hold the difference."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -9,6 +9,7 @@ from drover.domain.analysis import commands as c
 from drover.domain.analysis import events as e
 from drover.domain.analysis.policy import REMAINING_MAX, UNDER_WAY_PER_USER_MAX
 from drover.domain.analysis.state import TestStatus
+from drover.domain.analysis.validation import validate
 from drover.testing.scenario import NOON, given
 from tests.unit.domain.analysis.world import (
     ANN,
@@ -169,3 +170,19 @@ def test_a_repeat_changes_nothing_and_an_end_is_an_end():
     scenario.when(c.ChangeTest(T1, FAILED)).when(c.ChangeTest(T1, FAILED)).then_nothing()
     scenario.when(c.ChangeTest(T1, PROCESSING)).then_rejected("STALE_ATTEMPT", e.LateReportRefused)
     scenario.when(c.ChangeTest(T2, FAILED)).then_rejected("NOT_FOUND")
+
+
+@pytest.mark.req("DI-05")
+def test_a_start_is_recorded_in_utc_and_refused_before_there_were_tests():
+    ahead, behind = timezone(timedelta(hours=14)), timezone(-timedelta(hours=14))
+    told = c.RecordTest(T1, ANN, created_at=(NOON - timedelta(hours=1)).astimezone(ahead))
+    (event,) = given(ANALYSIS, registered()).when(told).decision.events
+    assert (event.created_at, event.created_at.tzinfo) == (NOON - timedelta(hours=1), UTC)
+    last = c.RecordTest(T1, ANN, created_at=datetime.max.replace(tzinfo=behind))
+    assert validate(last) is None, "a clock that is ahead"
+    given(ANALYSIS, registered()).when(last).then(*recorded(T1))
+    for wrong in (datetime.min.replace(tzinfo=ahead), datetime(1969, 12, 31, tzinfo=UTC), NOON.replace(tzinfo=None)):
+        refusal = validate(c.RecordTest(T1, ANN, created_at=wrong))
+        assert refusal is not None
+        assert refusal.details is not None
+        assert refusal.details["field"] == "created_at"
