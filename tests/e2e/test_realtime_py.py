@@ -145,6 +145,7 @@ async def test_supabase_py_broadcasts_and_sees_who_is_present(platform, http):
 async def test_supabase_py_comes_back_by_itself_when_the_server_restarts(start):
     first, ear = await start(), Ear()
     async with client_of(first, "service_key") as client:
+        client.realtime.max_retries = 20  # it gives up after 15 s, and a restart on a busy machine takes longer
         channel = client.channel("farm").on_postgres_changes("INSERT", ear.change, table="devices", schema="public")
         await channel.subscribe(ear.state)
         await ear.until("SUBSCRIBED")
