@@ -32,7 +32,7 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other names that users have for a status."""
+"""Other names of a status that users write."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
         erred = status == "failed" or message is not None
         assert status != "cancelled"
         return ReportBody(
-            status,  # type: ignore[arg-type]  # those of a report are left
+            status,  # type: ignore[arg-type]  # `cancelled` is excluded above
             run=self.run,
             progress_pct=self.progress_pct,
             actual_duration_sec=self.actual_duration_sec,
@@ -80,7 +80,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _count(attempt: int | None) -> int | None:
-    """The number of failed attempts, within the bounds of a report."""
+    """Limit the number of failed attempts to the range that a report accepts."""
     return None if attempt is None else max(0, min(attempt, ATTEMPTS_MAX))
 
 
@@ -93,7 +93,7 @@ USED: Final[dict[str, frozenset[str]]] = {
     "pending": _EVERY | _ERROR,
     "cancelled": frozenset({"status"}),
 }
-"""The columns that mean something, by status."""
+"""The columns that have an effect, by status."""
 
 
 def _assign(edge: Edge, row: NewTaskDevice) -> AssignJob:
@@ -122,7 +122,7 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
 
 async def _report(report: ReportBody, target: Target, sending: Sending) -> Accepted | ApiError | None:
     edge, origin = sending.edge, sending.origin
-    if report.run is None and target.row:  # the filters matched this run, and no other
+    if report.run is None and target.row:  # the report must not count for a later run
         report = msgspec.structs.replace(report, run=target.fence("run"))
     try:
         done = await edge.reports.submit(
@@ -141,7 +141,7 @@ async def _report(report: ReportBody, target: Target, sending: Sending) -> Accep
 
 
 def _condition(target: Target) -> str | None:
-    """The status that a filter asked for, in the domain's words."""
+    """Return the status that a filter named, in the words of the domain."""
     status = target.filtered("status")
     return "pending" if status == "claimed" else status
 

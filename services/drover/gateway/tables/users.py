@@ -1,4 +1,4 @@
-"""Writes of `users`, the users of analyses (001). A written balance is an entry of the ledger: the difference."""
+"""Writes of `users`, the users of analyses (001). A written balance adds the difference to the ledger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FENCED: Final = frozenset(UserFence.__struct_fields__)
 
 
 class UserChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a client may write of a user. Null: leave it as it is."""
+    """What a client may write about a user. Null: no change."""
 
     remaining_tests: int | None = None
     tier: str | None = None

@@ -75,7 +75,7 @@ class Apprise:
         url = self._keyed.get(name)
         if url is None:
             return self._targets[name]
-        service = self._library.Apprise.instantiate(url)  # one for each sending: several run at the same time
+        service = self._library.Apprise.instantiate(url)  # one for each sending, because several run at once
         service.headers = {**service.headers, HEADER: key}
         return self._target_of(service)
 
