@@ -5,24 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Final
 
+from drover.readmodel.attempt_events import ATTEMPT_EVENT_TYPES
 from drover.readmodel.column import BigInt, words
 from drover.readmodel.relation import one, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index
-
-RENDER_EVENT_TYPES: Final = (
-    "CREATED",
-    "SENT",
-    "ACKED",
-    "SUCCEEDED",
-    "FAILED",
-    "TIMEOUT",
-    "RETRY_SCHEDULED",
-    "FAILED_FINAL",
-    "ROLLED_BACK",
-    "CANCELLED",
-    "STALE_REPORT",
-)
 
 
 class RenderEventRow(Row, frozen=True):
@@ -36,7 +23,7 @@ class RenderEventRow(Row, frozen=True):
     run: int
     """The worker's run, from 1. It grows with each claim. 0: no worker has claimed this attempt yet."""
     worker_id: str | None
-    event_type: Annotated[str, words(*RENDER_EVENT_TYPES)]
+    event_type: Annotated[str, words(*ATTEMPT_EVENT_TYPES)]
     """`CREATED`: requested or run again; `SENT`: claimed; `ACKED`: nexrender has the job."""
     level: Annotated[str, words("info", "warning", "error")]
     error_code: str | None
