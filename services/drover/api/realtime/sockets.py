@@ -17,7 +17,7 @@ from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import PREFIX, said
 from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
 from drover.api.realtime.watcher import RowsWatcher
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.errors import NotYet, invalid, too_large, unavailable
@@ -72,11 +72,8 @@ class Realtime:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Close expired channels, send rejoin requests, and send heartbeats to the other processes."""
-        task = asyncio.create_task(self._look(), name="realtime-look")
-        try:
+        async with in_background(self._look(), name="realtime-look"):
             yield
-        finally:
-            await end(task)
 
     @handles(
         Route(
