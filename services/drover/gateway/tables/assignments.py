@@ -68,7 +68,9 @@ async def _apply(change: AssignmentChange, targets: Sequence[Target], sending: S
     sending.use_only(USED[change.status])
     if change.status == "cancelled":
         return await _cancel(targets, sending)
-    return await asyncio.gather(*(_report(change, target, sending) for target in targets))
+    return await asyncio.gather(
+        *(report(change, target, sending, only_if=target.filtered("status")) for target in targets)
+    )
 
 
 async def _cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
@@ -78,14 +80,16 @@ async def _cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Resul
     return await sending.send(commands, [target.id for target in targets])
 
 
-async def _report(change: AssignmentChange, target: Target, sending: Sending) -> Accepted | ApiError | None:
+async def report(
+    body: ReportBody, target: Target, sending: Sending, *, only_if: str | None, by_pc: bool = False
+) -> Accepted | ApiError | None:
+    """Submit a report on one assignment. `only_if` and `by_pc` are those of `Reports.submit`."""
     edge, origin = sending.edge, sending.origin
-    if change.run is None and target.row:  # the report must not count for a later run
-        change = msgspec.structs.replace(change, run=target.fence("run"))
-    only_if = target.filtered("status")
+    if body.run is None and target.row:  # the report must not count for a later run
+        body = msgspec.structs.replace(body, run=target.fence("run"))
     try:
         done = await edge.reports.submit(
-            sending.principal, target.id, change, key=origin.key, raw=origin.raw, only_if=only_if
+            sending.principal, target.id, body, key=origin.key, raw=origin.raw, only_if=only_if, by_pc=by_pc
         )
     except ApiError as error:
         return error

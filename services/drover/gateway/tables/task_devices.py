@@ -18,12 +18,13 @@ from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.gateway.reports import Claimed, Integer, Percentage, ReportBody
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pcs_of
+from drover.gateway.tables.assignments import report
 from drover.gateway.task_rows import row_of
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import stored
-from drover.web.errors import ApiError, invalid
+from drover.web.errors import invalid
 from drover.web.permissions import Verb
 
 RELATION: Final = "task_devices"
@@ -32,7 +33,7 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other names of a status that users write."""
+"""Other words for a status that runners may write."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
@@ -116,28 +117,10 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
         edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
         commands = [CancelAssignment(one.id, also_running=True, only_if=_condition(one)) for one in targets]
         return await sending.send(commands, [target.id for target in targets])
-    report = change.report()
-    return await asyncio.gather(*(_report(report, target, sending) for target in targets))
-
-
-async def _report(report: ReportBody, target: Target, sending: Sending) -> Accepted | ApiError | None:
-    edge, origin = sending.edge, sending.origin
-    if report.run is None and target.row:  # the report must not count for a later run
-        report = msgspec.structs.replace(report, run=target.fence("run"))
-    try:
-        done = await edge.reports.submit(
-            sending.principal,
-            target.id,
-            report,
-            key=origin.key,
-            raw=origin.raw,
-            only_if=_condition(target),
-            by_pc=True,
-        )
-    except ApiError as error:
-        return error
-    sending.note(done, edge.fleet)
-    return done
+    body = change.report()
+    return await asyncio.gather(
+        *(report(body, target, sending, only_if=_condition(target), by_pc=True) for target in targets)
+    )
 
 
 def _condition(target: Target) -> str | None:
