@@ -67,7 +67,7 @@ class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TaskCompletion(msgspec.Struct, forbid_unknown_fields=True):
-    """A runner's report of a completed task. Without a duration, it lasted from its start until now."""
+    """A runner's report of a completed task. Without a duration, Drover takes the time since its start."""
 
     task_device_id: UUID
     run: int | None = None

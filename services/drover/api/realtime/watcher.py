@@ -37,8 +37,8 @@ class RowsWatcher:
     def look(self) -> None:
         """Ask channels that have missed changes to join again.
 
-        They read after it, so only some are asked at a time. A projector that is behind resets every second, so a
-        channel that has just joined is asked later.
+        Clients read when they join, so only some channels are asked at a time. While a projector is behind, changes are
+        missed every second, so a channel that has just joined is asked later.
         """
         told = 0
         joined_before = self._clock() - REJOIN_AFTER_S

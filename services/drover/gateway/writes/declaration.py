@@ -88,7 +88,7 @@ class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     apply: Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]
     """Sends the commands, and returns a result for each row. `each` makes this function for the usual case."""
     show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]]
-    """Makes the rows for the answer from the results by id."""
+    """Makes the rows for the answer. Gets the results of the changed rows, by id."""
     hint: str | None = None
     """The hint for a client whose body was refused: what can be written."""
     settles: bool = True

@@ -17,7 +17,7 @@ from drover.web.permissions import Grant
 
 
 class Sending:
-    """One write of one caller."""
+    """Sends the commands of one request, and collects the headers for its answer."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The provider `apprise`: sends reminders through the library of that name to addresses that the operator sets.
 
-Users cannot add addresses, because apprise calls any address. Addresses that take headers of one's own (`json://`,
+Users cannot add addresses, because apprise calls any address. Addresses that take custom headers (`json://`,
 `xml://`, `form://`, `apprise://`) get the sending's key as `Idempotency-Key`. Apprise has no such key for other
 services, so a repeat looks like a second message there. Needs the extra `drover[apprise]`.
 """
