@@ -67,17 +67,17 @@ def bind(
 
 
 def meaningful(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Without fields that mean nothing: what is kept for each channel must be bounded."""
+    """Drop fields that have no effect, so that the size of a channel is bounded."""
     return [{name: one[name] for name in one if name in Asked.__struct_fields__} for one in asked]
 
 
 def filter_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """How many characters the filters have."""
+    """Count the characters of the filters."""
     return sum(len(text) for one in asked if isinstance(text := one.get("filter"), str))
 
 
 def pattern_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """How many characters the filters with patterns have."""
+    """Count the characters of the filters that have patterns."""
     texts = (one.get("filter") for one in asked)
     return sum(len(text) for text in texts if isinstance(text, str) and "like." in text)
 

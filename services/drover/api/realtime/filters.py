@@ -48,7 +48,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def comparisons(self) -> int:
-        """What it costs to test a row."""
+        """How many comparisons it costs to test a row. A pattern counts as several."""
         return PATTERN_COMPARISONS if self.op in _PATTERNS else 1
 
     @property

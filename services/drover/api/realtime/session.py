@@ -90,7 +90,7 @@ _decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
 
 @dataclass
 class Open:
-    """What the channels of a process take."""
+    """Counts what all channels of a process use."""
 
     channels: int = 0
     filter_chars: int = 0
@@ -127,7 +127,7 @@ class Channel:
             len(frame.payload) / limits.JOIN_BYTES_PER_MESSAGE
             + pattern_chars(self.asked) / limits.PATTERN_CHARS_PER_MESSAGE
         )
-        """In messages."""
+        """How many messages a join of this channel counts as."""
         self.hears_itself: Final = bool(broadcast.self)
         self.acknowledges: Final = bool(broadcast.ack)
         self.sees_presence: Final = presence.enabled is not False
@@ -323,7 +323,7 @@ class Session:
     # Steps that several frames share
 
     def _track(self, channel: Channel, payload: dict[str, Any]) -> bool:
-        """False: the topic has no room for it."""
+        """Make the client present. Return False if the topic has no room for it."""
         old, ref = channel.present, uuid4().hex[:16]
         meta = meta_of(payload, ref, None if old is None else old.ref)
         more_bytes = presence_bytes(channel.presence_key, meta)

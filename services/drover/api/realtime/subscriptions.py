@@ -50,7 +50,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     @property
     def comparisons(self) -> int:
-        """What it costs to test a row, without the condition by which it is found."""
+        """How many comparisons it costs to test a row. The condition in the index costs none."""
         found = self.indexed()
         return sum(one.comparisons for one in self.conditions if one is not found)
 
@@ -85,13 +85,13 @@ class _Wishes(Generic[S]):
         self.members: dict[Wish, dict[tuple[S, int], None]] = {}
 
     def add(self, wish: Wish, subscriber: S, id_: int) -> bool:
-        """Whether it is the first subscriber."""
+        """Add a subscriber. Return whether it is the first of this wish."""
         members = self.members.setdefault(wish, {})
         members[subscriber, id_] = None
         return len(members) == 1
 
     def remove(self, wish: Wish, subscriber: S, id_: int) -> bool:
-        """Whether it was the last subscriber."""
+        """Remove a subscriber. Return whether it was the last of this wish."""
         members = self.members[wish]
         del members[subscriber, id_]
         if members:
@@ -128,7 +128,7 @@ class _Relation(Generic[S]):
                 yield wishes
 
     def concerned(self, key: _Values) -> Iterator[_Wishes[S]]:
-        """Those that a row with this key may concern: columns that are not part of the key are unknown."""
+        """Find wishes that may match a deleted row. Only the columns of its key are known."""
         yield self.others
         for (column, type_), by_value in self.by_value.items():
             if column not in key.row:

@@ -66,8 +66,8 @@ _UNCHANGING: Final = frozenset(
 """Columns that never change after the insert, so a filter on them needs no second check."""
 _FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
 _OF_RUN: Final = frozenset({"run", "nexrender_job_id"})
-"""Columns that stay the same while a worker has the render. A filter on any other column demands all that the queue
-checks: whatever the worker reports may have changed it."""
+"""Columns that do not change while a worker holds the render. A filter on any other column makes the queue check all
+columns of the fence, because a report of the worker may have changed it."""
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 

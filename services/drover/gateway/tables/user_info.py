@@ -66,7 +66,7 @@ def _change(change: UserInfoChange, target: Target) -> SetTimezone:
 
 
 def _seen(target: Target) -> str | None:
-    """The time zone that the filters have found, unless they are about columns that do not change."""
+    """Return the time zone that the filters matched. None if they name only columns that never change."""
     return target.fence("timezone") if target.by - _FIXED else None
 
 

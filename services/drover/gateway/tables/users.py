@@ -26,9 +26,9 @@ from drover.readmodel.models import RELATIONS
 
 RELATION: Final = "users"
 _FIXED: Final = frozenset({"id", "created_at"})
-"""Columns that do not change. A filter on them is not checked again."""
+"""Columns that never change. The writer does not check filters on them again."""
 _FENCED: Final = frozenset(UserFence.__struct_fields__)
-"""Columns that the writer checks by themselves. For a filter on any other column, it checks all of these."""
+"""The writer checks a filter on one of these columns again. For a filter on any other column, it checks all."""
 
 
 class UserChange(msgspec.Struct, forbid_unknown_fields=True):

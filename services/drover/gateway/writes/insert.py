@@ -129,7 +129,7 @@ class Inserts:
         for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
             outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
-        # A repeat with the same key is accepted at once, also for a row that existed before the first request.
+        # A repeat with the same key is accepted at once, even if the row existed before the first request.
         return outcomes, existing.keys() if sending.origin.key is None else range(len(outcomes))
 
     async def _create_new(
