@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from drover.service.tasks import in_background
+from drover.testing.waiting import eventually
 from tests.e2e.client import Http
 from tests.e2e.process import ends_with_us
 
@@ -114,3 +118,27 @@ async def render_all(http: Http, count: int) -> None:
         ]
         answer = await http.call("POST", "/rest/v1/render_queue", json=rows)
         assert answer.status == 201, answer.raw
+
+
+async def completed(http: Http) -> int:
+    (row,) = (await http.get("/rest/v1/render_queue?select=count&status=eq.completed")).json
+    return row["count"]
+
+
+async def all_completed(
+    http: Http, renders: int, kill: Callable[[], Awaitable[None]], *, every_s: float, within_s: float
+) -> None:
+    """Wait until all renders are completed, and call `kill` every few seconds meanwhile."""
+
+    async def killing():
+        while True:
+            await asyncio.sleep(every_s)  # the fault itself comes at an interval
+            await kill()
+
+    async with in_background(killing()) as killer:
+
+        async def all_done():
+            assert not killer.done(), killer.exception()
+            return await completed(http) == renders
+
+        await eventually(all_done, within_s=within_s, every_s=1.0)

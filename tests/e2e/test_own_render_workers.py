@@ -17,8 +17,7 @@ from drover.testing.waiting import eventually
 from tests.contract.simplified_nexrender import SimplifiedApi
 from tests.e2e.apart import SECRET
 from tests.e2e.process import paused
-from tests.e2e.rendering import Crew, OwnCrew, render_all
-from tests.e2e.test_render_kills import completed
+from tests.e2e.rendering import Crew, OwnCrew, all_completed, render_all
 
 QUICK = Script(render_s=(0.3, 0.8), encode_s=(0.1, 0.3), pickup_s=0.01)
 RENDERS = 60
@@ -55,24 +54,12 @@ async def test_their_workers_and_ours_complete_every_render_once_while_they_are_
             await asyncio.gather(*map(ours.start, OURS))
             await render_all(http, RENDERS)
 
-            async def killing():
-                while True:
-                    await asyncio.sleep(KILL_EVERY_S)  # the fault itself comes at an interval
-                    theirs.kill_one()
-                    if theirs.killed % 3 == 0:
-                        await ours.kill_one()
+            async def kill():
+                theirs.kill_one()
+                if theirs.killed % 3 == 0:
+                    await ours.kill_one()
 
-            killer = asyncio.create_task(killing())
-            try:
-
-                async def all_done():
-                    assert not killer.done(), killer.exception()
-                    return await completed(http) == RENDERS
-
-                await eventually(all_done, within_s=DONE_WITHIN_S, every_s=1.0)
-            finally:
-                killer.cancel()
-                await asyncio.gather(killer, return_exceptions=True)
+            await all_completed(http, RENDERS, kill, every_s=KILL_EVERY_S, within_s=DONE_WITHIN_S)
         finally:
             theirs.end()
 

@@ -12,20 +12,14 @@ import pytest
 from drover.simulator.nexrender.script import Script
 from drover.simulator.nexrender.server import simulated_nexrender
 from drover.testing.waiting import eventually
-from tests.e2e.client import Http
 from tests.e2e.process import paused
-from tests.e2e.rendering import Crew, render_all
+from tests.e2e.rendering import Crew, all_completed, render_all
 
 QUICK = Script(render_s=(0.2, 0.4), encode_s=(0.05, 0.1), pickup_s=0.01)
 RENDERS = 200
 WORKERS = 8
 KILL_EVERY_S = 3.0
 DONE_WITHIN_S = 600.0
-
-
-async def completed(http: Http) -> int:
-    (row,) = (await http.get("/rest/v1/render_queue?select=count&status=eq.completed")).json
-    return row["count"]
 
 
 @pytest.mark.slow
@@ -40,23 +34,7 @@ async def test_200_renders_on_8_workers_with_one_killed_every_3_seconds_are_each
         crew = Crew(farm, nexrender.url, tmp_path)
         await asyncio.gather(*(crew.start(f"ae-{number}") for number in range(1, WORKERS + 1)))
         await render_all(http, RENDERS)
-
-        async def killing():
-            while True:
-                await asyncio.sleep(KILL_EVERY_S)  # the fault itself comes at an interval
-                await crew.kill_one()
-
-        killer = asyncio.create_task(killing())
-        try:
-
-            async def all_done():
-                assert not killer.done(), killer.exception()
-                return await completed(http) == RENDERS
-
-            await eventually(all_done, within_s=DONE_WITHIN_S, every_s=1.0)
-        finally:
-            killer.cancel()
-            await asyncio.gather(killer, return_exceptions=True)
+        await all_completed(http, RENDERS, crew.kill_one, every_s=KILL_EVERY_S, within_s=DONE_WITHIN_S)
         assert crew.killed >= 3, "otherwise this has shown nothing"
 
         rows = (await http.get("/rest/v1/render_queue?order=id&limit=1000")).json

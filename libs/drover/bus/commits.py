@@ -1,7 +1,7 @@
-"""Announcements of commits, for reads that must show every write: how writers send them, how others hear them all.
+"""Announcements of commits: writers send them, and processes that serve reads receive all of them.
 
-A writer announces a commit before it answers, on the same connection. So whoever has an answer in hand can be sure that
-the server has already queued the announcement for every other process.
+A writer announces a commit before it answers, on the same connection. So when a client has the answer, the NATS server
+has already queued the announcement for every other process.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from drover.bus.live import COMMITTED, announcing, following_progress
 from drover.domain.partitions import MAIN
 
 SYNC_S: Final = 1.0
-"""How long a process tries to learn what was committed before it gives up."""
+"""How long a read tries to learn what was committed. After it the answer may lack writes."""
 PONG_S: Final = 10
-"""Longer than NATS may be silent before the connection is dropped: nats-py fails on a pong that nobody waits for."""
+"""How long to wait for a pong. Longer than NATS may be silent, because nats-py fails on a pong that nobody awaits."""
 GIVEN_UP_S: Final = 1.0
-"""After it gave up, nobody waits for another try before this time."""
+"""After a failure, reads do not try again for this long."""
 
 log = structlog.get_logger("drover.bus")
 
 End = Callable[[str], Awaitable[int]]
-"""The sequence of the last commit in a context's stream."""
+"""Returns the sequence of the last commit of a context."""
 
 
 class Observer(Protocol):
@@ -41,14 +41,14 @@ class Observer(Protocol):
 
 
 def announcing_commits(client: Client, context: str, partition: str) -> Callable[[int], None]:
-    """A function that a writer calls with the sequence of each commit, before it answers the commit's callers."""
-    # A task of each announcement runs before the tasks that send the answers. Without a connection it is lost, but then
-    # the answers do not leave either.
+    """Make the function that a writer calls with the sequence of each commit, before it answers the callers."""
+    # The task of an announcement starts before the tasks that send the answers. Without a connection the announcement
+    # is lost, but then no answer is sent either.
     return partial(announcing(client, COMMITTED), context, partition)
 
 
 class CommitFeed:
-    """Tells an observer of every commit that writers announce, and knows whether it has heard of all of them."""
+    """Passes announced commits on to an observer, and knows whether any were missed."""
 
     def __init__(self, client: Client, end_of: End) -> None:
         self._client = client
@@ -57,7 +57,7 @@ class CommitFeed:
         self._connection = -1
         """Number of reconnects so far. Announcements during a reconnect are lost."""
         self._learned: set[str] = set()
-        """Contexts of which nothing was missed since this connection began."""
+        """Contexts whose end of the log was read on this connection. Since then no announcement was missed."""
         self._learning: dict[str, asyncio.Task[bool]] = {}
         self._ping: asyncio.Task[bool] | None = None
         self._given_up_at = float("-inf")
@@ -77,7 +77,7 @@ class CommitFeed:
     async def sync(self, contexts: tuple[str, ...]) -> bool:
         """Wait until the observer knows every commit of these contexts that was answered before this call.
 
-        False: it cannot know, because NATS does not answer. Then nobody waits again for a second.
+        Returns False if NATS does not answer in time. Calls within the next second then return False at once.
         """
         now = asyncio.get_running_loop().time
         if self._observer is None or not self._client.is_connected or now() < self._given_up_at + GIVEN_UP_S:
@@ -98,7 +98,7 @@ class CommitFeed:
         return done
 
     def _pinged(self) -> asyncio.Future[bool]:
-        """A ping whose pong comes behind every announcement that the server has queued for this process until now.
+        """Send a ping. Its pong arrives after every announcement that the server has queued for this process so far.
 
         All reads of one iteration of the event loop share a ping.
         """
@@ -116,7 +116,7 @@ class CommitFeed:
         return asyncio.shield(self._ping)
 
     def _learn(self, context: str) -> asyncio.Future[bool]:
-        """Read the end of the log once after each connect. Later commits are announced."""
+        """Read the position of the last commit, once for each connection. Later commits are announced."""
 
         async def learn() -> bool:
             connection, observer = self._connection, self._observer

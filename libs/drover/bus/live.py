@@ -1,5 +1,5 @@
-"""Announcements of how far read models (`live.<context>`) and logs (`committed.<context>`) are, and of what reads wait
-for (`wanted.<context>`)."""
+"""Announcements of positions: how far read models are (`live.<context>`), how far logs are (`committed.<context>`), and
+which positions reads wait for (`wanted.<context>`)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ async def announce(client: Client, context: str, partition: str, seq: int, *, to
 
 
 def announcing(client: Client, topic: str) -> Callable[[str, str, int], None]:
-    """A function that announces a position soon, in the order of its calls, and does not wait."""
+    """Make a function that announces positions in the order of its calls, and returns at once."""
     sending: set[asyncio.Task[None]] = set()
 
     def say(context: str, partition: str, seq: int) -> None:
-        # Publishing queues at once, so a task keeps the order also with what other tasks send.
+        # A task publishes at once when it starts, so messages leave in the order of the calls.
         task = asyncio.get_running_loop().create_task(announce(client, context, partition, seq, topic=topic))
         sending.add(task)
         task.add_done_callback(sending.discard)

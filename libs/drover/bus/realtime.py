@@ -1,7 +1,7 @@
 """Messages between the processes that serve Realtime: broadcasts and presences, over plain NATS. Nothing is stored.
 
-A lost broadcast is not sent again, as for any client that is away. Each process numbers its presences; a process that
-notices a gap asks for all of them.
+A lost broadcast is not sent again. Each process numbers the changes of its presences. A process that notices a gap asks
+the other for all its presences.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drover.bus.subscription import subscribed
 SUBJECT: Final = "peers.realtime"
 PENDING_MESSAGES_MAX: Final = 10_000
 PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
-"""How much may wait in one process. Beyond it, messages are dropped."""
+"""How many bytes received from other processes may wait. Beyond it, messages are dropped."""
 
 log = structlog.get_logger("drover.bus")
 
@@ -31,26 +31,26 @@ class Broadcast(msgspec.Struct, frozen=True, tag="broadcast", omit_defaults=True
     private: bool
     event: str
     payload: msgspec.Raw = msgspec.Raw(b"{}")
-    """What clients get, as JSON."""
+    """The JSON that clients get."""
     data: bytes | None = None
-    """Plain bytes, which clients get instead."""
+    """Plain bytes, which clients get instead of `payload`."""
 
 
 class Present(msgspec.Struct, frozen=True):
-    """A client that is present, in its process."""
+    """A client that is present in a topic."""
 
     topic: str
     private: bool
     key: str
     ref: str
     meta: msgspec.Raw
-    """As clients get it, with `phx_ref`."""
+    """What the client says of itself, with `phx_ref`, as other clients get it."""
 
 
 class PresenceMoved(msgspec.Struct, frozen=True, tag="presence"):
     process: str
     number: int
-    """Counts the messages of this type from the process."""
+    """The number of this message, counted for each process."""
     who: Present
     is_here: bool
 

@@ -44,7 +44,7 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     rows: list[msgspec.Raw] = []
     """The changed rows, as the relation shows them now."""
     new: list[Any] = []
-    """Keys of those rows that did not exist before, each as in `gone`."""
+    """The keys of rows that did not exist before, in the form of `gone`."""
     gone: list[Any] = []
     """Keys of deleted rows, each as an array in the order of the relation's key columns."""
     reset: bool = False

@@ -107,7 +107,7 @@ class Host:
 
     @cached_property
     def newest(self) -> Newest:
-        """The position that every log has reached. All services of this process that make reads wait share it."""
+        """The newest known position of every log. All services of this process that serve reads share it."""
         feed = CommitFeed(self.client, partial(last_seq, self.client))
         newest = Newest(chain.from_iterable(self.partitions.values()), feed.sync)
         self.components.append(Component("newest commits", Phase.REACTOR, feed.running(newest)))

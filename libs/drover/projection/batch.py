@@ -23,7 +23,7 @@ class Changes(msgspec.Struct):
     upserts: dict[str, list[tuple[Any, ...]]]
     deletes: dict[str, list[Key]]
     created: dict[str, list[Key]] = {}
-    """Which of the upserted rows did not exist before. Known once they are written, for tables with live readers."""
+    """The upserted rows that did not exist before. Filled when rows are written, only for tables with live readers."""
 
 
 class BatchTables:

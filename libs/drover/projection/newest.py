@@ -1,4 +1,4 @@
-"""The newest commit of each partition that this process knows of, and for how long. Not how far read models are."""
+"""The newest commit of each partition that this process knows of, and since when it has known it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from drover.eventlog.log import Partition
 from drover.projection.positions import context_of, place_of
 
 KNOWN_LONG_S: Final = 1.0
-"""A read model that lacks a commit after this time is known to be behind: nobody waits for it any more."""
+"""A read model that lacks a commit after this time is behind, and reads no longer wait for it."""
 MARK_EVERY_S: Final = 0.1
-"""How exactly the age of a position is known. It bounds the marks of a partition, whatever its rate of commits."""
+"""Minimum seconds between two remembered positions of a partition. It bounds their number at any rate of commits."""
 
 Sync = Callable[[tuple[str, ...]], Awaitable[bool]]
-"""Waits until this process has heard of every commit of these contexts that was answered before the call. False: it
-cannot know."""
+"""Waits until this process knows every commit of these contexts that was answered before the call. Returns False if it
+cannot learn this."""
 
 
 async def in_sync(contexts: tuple[str, ...]) -> bool:
-    """For a process without other doors."""
+    """For a process that sends all writes itself, so that it knows all commits."""
     return True
 
 
 class Newest:
-    """One for each process. Its own writes and those that writers announce go in here."""
+    """Remembers the commits of this process's own writes, and those that writers announce. One for each process."""
 
     def __init__(
         self, partitions: Iterable[Partition], sync: Sync = in_sync, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`partitions`: all there are. Positions of unknown ones are ignored: no read model would ever reach them."""
+        """`partitions`: all that exist. Commits of others are ignored, because no read model would ever reach them."""
         self.sync = sync
         self._clock = clock
         self._places: dict[str, dict[str, _Marks]] = {}
@@ -41,27 +41,27 @@ class Newest:
                 places.setdefault(place, _Marks())
 
     def observe(self, place: str, seq: int) -> None:
-        """A commit is on disk. `place` may be a whole context: then all of its partitions must reach it."""
+        """Note a commit. `place`: its partition, or a context. All partitions of a context must reach `seq`."""
         marks = self._places.get(context_of(place), {}).get(place)
         if marks is not None:
             marks.add(seq, self._clock())
 
     def forget(self, context: str) -> None:
-        """Begin anew: announcements were missed, or the log was replaced and its positions start again."""
+        """Forget all positions, because announcements were missed, or the log was replaced and starts at 1 again."""
         for marks in self._places[context].values():
             marks.clear()
 
     def of(self, context: str) -> dict[str, int]:
-        """The newest position by place. Empty: nothing is known."""
+        """Return the newest position of each partition. Empty: nothing is known."""
         return {place: marks.newest for place, marks in self._places[context].items() if marks.newest}
 
     def long_known(self, place: str) -> int:
-        """The newest position that has been known for KNOWN_LONG_S; 0 if there is none."""
+        """Return the newest position that has been known for KNOWN_LONG_S; 0 if there is none."""
         return self._places[context_of(place)][place].before(self._clock() - KNOWN_LONG_S)
 
 
 class _Marks:
-    """The newest position of one place, and which positions were known at which moments of the last second."""
+    """The newest position of one partition, and positions of the last second with the time when each was learned."""
 
     __slots__ = ("_marks", "_newest_at", "newest")
 
@@ -88,6 +88,6 @@ class _Marks:
         return self._marks[0][1] if self._marks and self._marks[0][0] <= moment else 0
 
     def _drop(self, moment: float) -> None:
-        """Drop all marks before the last one that is as old as `moment`."""
+        """Of the marks up to `moment`, keep only the last."""
         while len(self._marks) > 1 and self._marks[1][0] <= moment:
             self._marks.popleft()

@@ -1,4 +1,4 @@
-"""The pause between two batches at the end of the log: a transaction for each commit of a busy log costs too much."""
+"""Pauses between two batches at the end of the log. One transaction for each commit of a busy log costs too much."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ class Pace:
     def __init__(self, pause_s: float) -> None:
         self._pause_s = pause_s
         self._wanted = 0
-        """The highest position that a read waits for and that no pause was cut short for."""
+        """The highest position that a read has asked for since the last pause."""
         self._is_wanted = asyncio.Event()
 
     def hurry(self, seq: int) -> None:
-        """A read waits for this position: cut the pause short before the batch that has it."""
+        """End the pause before the batch with this position, because a read waits for it."""
         self._wanted = max(self._wanted, seq)
         self._is_wanted.set()
 
     async def pause(self, seq: int) -> None:
-        """Wait, unless a read waits for something beyond this position."""
+        """Pause, but not while a read waits for a position after `seq`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._pause_s):
                 while self._wanted <= seq:
                     self._is_wanted.clear()
                     await self._is_wanted.wait()
-        self._wanted = 0  # one pause for each request: a position that never comes must not end all of them
+        self._wanted = 0  # each request ends one pause: a position that never comes must not end them all

@@ -15,7 +15,7 @@ from drover.projection.errors import BadPosition
 POSITION_HEADER: Final = "Drover-Position"
 MIN_POSITION_HEADER: Final = "Drover-Min-Position"
 BEHIND_HEADER: Final = "Drover-Behind"
-"""On an answer that may lack writes up to these positions: the read model has not reached them in time."""
+"""Header of an answer that may lack writes. It names the positions that the read model has not reached in time."""
 HEADER_CHARS_MAX: Final = 512
 HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1
@@ -60,15 +60,15 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
 
 
 Ask = Callable[[str, int], None]
-"""Asks for a position at a place, because a read waits for it."""
+"""Tells projectors that a read waits for this position."""
 
 
 def ask_nobody(place: str, seq: int) -> None:
-    """For a process whose projector does not hear."""
+    """For a process that cannot reach its projector."""
 
 
 def asking(announce: Callable[[str, str, int], None]) -> Ask:
-    """Ask the projector of the place, or those of all partitions of a context."""
+    """Make a function that asks the projector of a partition, or those of all partitions of a context."""
 
     def ask(place: str, seq: int) -> None:
         context, _, partition = place.partition(".")
@@ -81,8 +81,8 @@ class Positions:
     """The position of each read model, as last announced to this process, and the reads that wait for a position."""
 
     def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX, ask: Ask = ask_nobody) -> None:
-        """`partitions`: all partitions of all contexts. One whose position was not announced yet counts as 0. `ask`:
-        called for the first read that waits for a position."""
+        """`partitions`: all partitions of all contexts. The position of each is 0 until it is announced. `ask`: called
+        when the first read waits for a position."""
         self._waiters_max = waiters_max
         self._ask = ask
         self._seen: dict[str, dict[str, int]] = {}

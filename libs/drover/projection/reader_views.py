@@ -1,7 +1,7 @@
 """Views for people who read with SQL, under the names that clients use: `SELECT … FROM render_queue` runs as it is.
 
-They stand in a schema of the operator's choice, beside objects of other owners. Only views that carry our mark are ever
-replaced. They read with the rights of their owner, so the role that reads them needs no rights on anything else.
+The operator chooses their schema, which may have objects of other owners. Only views with our mark in their comment are
+ever replaced. Views read with the rights of their owner, so their readers need no rights on the tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drover.readmodel.reader_views import ReaderView
 READER: Final = "drover_reader"
 """The role that may read the views, and nothing else. Nobody signs in as it: grant it to accounts of your own."""
 READER_TIMEOUT: Final = "60s"
-"""A reader's statement holds a lock on the view that a swap has to wait for."""
+"""Limit for a statement of a reader. It locks the view, and a swap of the tables has to wait for it."""
 MARK: Final = "drover.reader_view"
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.reader_views', 0))"
@@ -56,7 +56,7 @@ async def ensure_reader_views(connection: Connection, projection: Projection, sc
 
 
 async def renew_reader_views(connection: Connection, projection: Projection) -> None:
-    """After a swap, within its transaction: let the views that exist read the new tables."""
+    """Let existing views read the new tables. Called after a swap, in the same transaction."""
     for row in await connection.fetch(_SCHEMAS, f"{MARK} {projection.schema}.%"):
         await make_reader_views(connection, projection, row["nspname"])
 
@@ -79,7 +79,7 @@ async def _make(
 ) -> bool:
     columns = ", ".join([*map(quoted, view.columns), *(f"NULL::jsonb AS {quoted(name)}" for name in view.blank)])
     select = f"SELECT {columns} FROM {quoted(source)}.{quoted(view.name)}"  # noqa: S608
-    # The oid: after a swap the schema has the same name, and the view still reads the old one.
+    # With the oid, because the new schema has the same name after a swap, while the view still reads the old one.
     mark = f"{MARK} {source}.{view.name} {hashlib.sha256(f'{oid} {select} {has_role}'.encode()).hexdigest()[:16]}"
     there = await connection.fetchrow(_THERE, schema, view.name)
     if there is not None and not (there["mark"] or "").startswith(f"{MARK} {source}.{view.name} "):
@@ -96,7 +96,7 @@ async def _make(
 
 
 async def _replace(connection: Connection, name: str, select: str) -> None:
-    """In place, so that views of other owners on top of it stay. Where its columns are others now, anew."""
+    """Replace a view in place, so that views which use it stay. If its columns have changed, drop and create it."""
     try:
         async with connection.transaction():
             await connection.execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
@@ -105,7 +105,7 @@ async def _replace(connection: Connection, name: str, select: str) -> None:
 
 
 async def _ensure_role(connection: Connection) -> bool:
-    """Whether the role exists now. Managed databases may not let us create it."""
+    """Create the role if possible, and return whether it exists. Managed databases may not let us create it."""
     if await connection.fetchval(_ROLE, READER):
         return True
     if not await connection.fetchval(_MAY_CREATE_ROLES):
@@ -117,5 +117,5 @@ async def _ensure_role(connection: Connection) -> bool:
                 f"CREATE ROLE {READER} NOLOGIN; ALTER ROLE {READER} SET statement_timeout = '{READER_TIMEOUT}'"
             )
     except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
-        pass  # roles belong to the server: another database of it was quicker
+        pass  # all databases of the server share roles, and another one was quicker
     return True

@@ -44,7 +44,7 @@ BATCH_EVENTS_MAX: Final = 20_000
 """How many events are written at a time; the next batch is computed meanwhile. Larger batches are hardly faster and
 take more memory."""
 SWAP_S: Final = 120.0
-"""How long the swap is tried again while somebody reads a view. A reader's statement ends after `READER_TIMEOUT`."""
+"""How long to retry the swap while somebody reads a view. A reader's statement ends after `READER_TIMEOUT`."""
 SWAP_AGAIN_S: Final = 0.5
 VIEW_LOCK_MS: Final = 500
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}

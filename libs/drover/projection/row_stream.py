@@ -25,20 +25,20 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
 ROWS_PER_BATCH_MAX: Final = 5_000
-"""How many changed rows of a batch are published, over all relations. Beyond it, readers must read again. A job that
-starts on 500 phones at once changes a row of each in five relations, and in two of them twice."""
+"""How many changed rows of a batch are published, over all relations. After a larger batch, readers must read again.
+A job that starts on 500 phones at once changes some 3,500 rows."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 """The maximum size of the rows in one message. Beyond it, readers must read again. A NATS server accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
 """The time limit for all queries and messages after one batch: the projection does not wait longer for its readers."""
 PRESENCE_TURNS_MAX: Final = 5
-"""How many turns of presence may be made up for at once, after a time without batches."""
+"""How many late turns of presence rows are published at once, after a time without batches."""
 HEARTBEAT_S: Final = 1.0
 """Interval of heartbeats while batches are written. During a catch-up, readers are asked to read again at most this
 often."""
 
 Select = Callable[[Mapping[LiveRelation, list[Key]]], Awaitable[Mapping[LiveRelation, list[str]]]]
-"""Selects the rows of relations with these keys (of their tables) as JSON, in any order."""
+"""Selects rows of relations as JSON, in any order, by the keys of their tables."""
 
 log = structlog.get_logger("drover.projection")
 
@@ -48,7 +48,7 @@ class ChangedKeys(msgspec.Struct, frozen=True):
     """Keys of the rows to select again."""
     gone: list[Key]
     new: list[Key] = []
-    """Those of `keys` whose row did not exist before."""
+    """The part of `keys` whose rows did not exist before."""
 
     def __len__(self) -> int:
         return len(self.keys) + len(self.gone)
@@ -87,8 +87,8 @@ class RowStream:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`at`: the partition's position. `presence`: rows that change without events. `now`: the time of day, for
-        readers."""
+        """`at`: the partition's position. `presence`: rows that change without events. `now`: returns the date and time
+        that messages carry."""
         self.epoch: Final = uuid4().hex[:16]
         self._context = context
         self._partition = partition
@@ -117,7 +117,7 @@ class RowStream:
         await self._tell_presence()
 
     async def written(self, changes: Changes, to: int, behind: int) -> None:
-        """A batch up to this position was just committed, and no later one. `behind`: the lag in commits."""
+        """Publish the changes of the batch just committed. `to`: its position. `behind`: the lag in commits."""
         self._seq = to
         self._is_behind = behind > 0
         changed = [live for live in self._relations if is_changed(live, changes)]
@@ -188,7 +188,7 @@ class RowStream:
         await self._publish.heartbeat(self._context, message)
 
     async def _tell_presence(self) -> None:
-        """Publish the presence that is due: a little after each batch, because the next batch waits for it."""
+        """Publish the presence rows that are due. Only a few at a time, because the next batch waits for it."""
         if self._presence is None or self._is_behind:
             return
         due = int((self._clock() - self._presence_at) / TURN_S)

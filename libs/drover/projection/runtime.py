@@ -63,9 +63,9 @@ _BY_KEY: Final = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
 }
-"""Every statement of a projector finds rows by key, so one plan is right for all values. The planner may choose
-otherwise while a table is small or its statistics are old: selecting a batch took 17 ms without these settings, and
-3 ms with them."""
+"""Settings that make PostgreSQL find rows by key, as every statement of a projector does. Without them the planner may
+choose other plans while a table is small or its statistics are old. Selecting a batch took 17 ms without these
+settings, and 3 ms with them."""
 _REFUSED: Final = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
@@ -161,7 +161,7 @@ class Runner:
             await end(self._task)
 
     def hurry(self, seq: int) -> None:
-        """A read waits for this position: do not pause before the batch that has it."""
+        """Do not pause before the batch with this position, because a read waits for it."""
         self._pace.hurry(seq)
 
     async def _run(self) -> None:
@@ -283,9 +283,11 @@ class Runner:
             await end(ahead, stop)
 
     async def _next(self, folder: Folder, before: Folded, done: asyncio.Event) -> Folded:
-        """Return the batch after `before`. If `before` was the end of the log, pause first, and let `before` be `done`:
-        a batch that is collected earlier would only wait, and lack what was committed meanwhile. A commit to an idle
-        log is still written at once."""
+        """Return the batch after `before`.
+
+        If `before` reached the end of the log, pause and wait until it is written (`done`). A batch that is collected
+        earlier would only wait, and lack later commits. A commit to an idle log is still written at once.
+        """
         if before.behind == 0:
             await self._pace.pause(before.new.seq)
             await done.wait()

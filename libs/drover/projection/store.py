@@ -16,8 +16,8 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, Table
 
 SMALL_ROWS_MAX: Final = 40
-"""Up to this many rows of a table are written one by one, all in one round trip. More are written by COPY, which costs
-less for each row, and at least two round trips for each table."""
+"""Up to this many rows of a table are written by INSERT, all in one round trip. More are written by COPY, which costs
+less for each row, but needs at least two round trips for each table."""
 
 Record = tuple[Any, ...]
 """A row as Postgres takes it."""

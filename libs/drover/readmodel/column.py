@@ -37,7 +37,7 @@ Json = Annotated[Any, PgType.JSONB]
 """JSON as text. Postgres stores it as jsonb. A field of a struct type becomes JSON, too; it is encoded when it is
 written."""
 Scalar = Annotated[str | int, PgType.JSONB]
-"""A text or a number, which comes back as it was written. It is stored as jsonb; filters and orders compare its
+"""A text or a number. Reads return it as it was written. It is stored as jsonb; filters and `order` compare it as
 text."""
 
 

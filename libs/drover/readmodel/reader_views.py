@@ -15,11 +15,11 @@ class ReaderView(msgspec.Struct, frozen=True):
     name: str
     columns: tuple[str, ...]
     blank: tuple[str, ...] = ()
-    """Sealed columns, which are always null here, so that queries that name them run."""
+    """Sealed (encrypted) columns. They are always null, so that queries that name them still run."""
 
 
 def reader_views(context: Context, relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
-    """One for each relation, without users' own texts and with nothing sealed. None for a private context."""
+    """Declare a view for each relation, without users' own texts and sealed values. A private context has none."""
     if context.is_private:
         return ()
     return tuple(ReaderView(one.name, _columns(one, context.hidden_fields), (*one.sealed,)) for one in relations)

@@ -59,12 +59,12 @@ class Relation(msgspec.Struct, frozen=True):
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
     failed. Neither can be selected in parts, filtered or ordered by."""
     scalars: frozenset[str] = frozenset()
-    """Columns with texts or numbers, which filters and orders compare as texts."""
+    """Columns whose values are texts or numbers. Filters and `order` compare them as texts."""
     united: tuple[str, ...] = ()
     """The contexts whose tables of this name are united here. The rows have the context as their first column."""
 
     def client_type(self, column: str) -> PgType | None:
-        """The type of a column for clients. A scalar is a text to them: supabase-js would parse the text of a jsonb."""
+        """Return the type of a column for clients. A scalar counts as text, because supabase-js would parse a jsonb."""
         return PgType.TEXT if column in self.scalars else self.columns.get(column)
 
     @property

@@ -46,7 +46,7 @@ PREFIX: Final = "DROVER_"
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER")
 _OF_THE_ISSUER: Final = ("DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES")
-"""What that issuer's tokens must say. Without the issuer these settings would check nothing."""
+"""Settings about the tokens of the other issuer. They need DROVER_JWT_ISSUER."""
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
 _SECRET_NAMES: Final = (
@@ -133,8 +133,8 @@ class Settings(Section, frozen=True, kw_only=True):
     allow_unsynced: Flag = False
     """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
     anon: AnonLevel = "agent"
-    """What the key in every phone may do: nothing (off), read devices, jobs and assignments (read), also beat and
-    report (agent), also register devices, create and switch jobs, assign and cancel (full)."""
+    """What the key in every phone may do: nothing (off), read devices, jobs and assignments (read), also send
+    heartbeats and reports (agent), also register devices, create and switch jobs, assign and cancel (full)."""
     anon_may_create_jobs: Flag = False
     """Let the API key that is in every phone create jobs, as the first dashboards do."""
     body_bytes_max: BodyBytes = 1024 * 1024
@@ -255,8 +255,8 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """Return a problem for each setting of the other issuer that is missing while others are set. With half an issuer,
-    Drover would let in nobody, or anybody with a token of that issuer."""
+    """Return a problem for each missing setting of the other issuer, if some of them are set. With only some, Drover
+    would accept no token of that issuer, or too many."""
     if given.keys().isdisjoint((*_ISSUER, *_OF_THE_ISSUER)):
         return []
     missing = [name for name in _ISSUER if name not in given]

@@ -94,8 +94,8 @@ def _names(text: str) -> set[str]:
 class WorkLines:
     """Formats log lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
 
-    A line about the queue itself names its part and subject instead: `part="Scheduler"`, `about="Recovery"`. `text` is
-    what people read in place of the event's name and fields. `others` formats all other lines.
+    A line about the queue itself has `part` and `about` instead, such as "Scheduler" and "Recovery". The field `text`
+    replaces the event's name and fields. `others` formats all other lines.
     """
 
     def __init__(self, others: structlog.types.Processor) -> None:
@@ -131,9 +131,10 @@ def _who_and_about(fields: dict[str, Any]) -> tuple[str, str]:
 
 
 def plain_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
-    """A line as in 001 §4.1: `[LEVEL] time name: what`.
+    """Format a line as in 001 §4.1: `[LEVEL] time name: what`.
 
-    An event that begins with its logger's name is a whole sentence, such as those of 001; its fields only repeat it.
+    If an event begins with its logger's name, it is a whole sentence as in 001. Its fields only repeat it, so they are
+    left out.
     """
     fields = dict(event)
     time = str(fields.pop("timestamp", ""))[:19] + "Z"

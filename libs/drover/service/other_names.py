@@ -1,7 +1,7 @@
-"""What the users' own programs call settings of ours. Their names are fallbacks: ours come first.
+"""Other names of our settings, from the users' own programs. They are fallbacks: our names come first.
 
-003's `.env.worker` has names as general as MAX_RETRIES. They count only where nexrender is named too, so that another
-program's variable cannot stop Drover.
+Names of 003's `.env.worker` such as MAX_RETRIES are very general. They are read only if the URL of nexrender is set,
+too, so that another program's variable cannot stop Drover.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ WORKER: Final = {
     "POLL_INTERVAL_IDLE": "DROVER_RENDER_POLL_IDLE_S",
     "WORKER_ID": "DROVER_RENDER_WORKER_ID",
 }
-"""Each name of `.env.worker` that is one setting here."""
+"""Names of `.env.worker`, each with our name of the same setting."""
 NAS_MOUNT: Final = "NAS_MOUNT_PATH"
 NAS_FOLDER: Final = "NAS_OUTPUT_DIR"
 NAS: Final = {NAS_MOUNT: "DROVER_RENDER_NAS", NAS_FOLDER: "DROVER_RENDER_NAS"}
-"""These two are one setting here: the folder below the mount point. The mount point is a setting, too."""
+"""Both names together make one setting: the folder below the mount point."""
 NAS_MOUNT_SETTING: Final = "DROVER_RENDER_NAS_MOUNT"
 
 SETTINGS: Final = CRON | NEXRENDER | WORKER | NAS
-"""Each of their names with our setting."""
+"""All other names, each with our name."""
 MEANINGLESS: Final = {
     "SUPABASE_URL": "Drover's workers get their renders over NATS, from DROVER_NATS_URL",
     "SUPABASE_KEY": "Drover's workers sign in to NATS, with the account in DROVER_NATS_URL",
 }
-"""Names of `.env.worker` that no setting stands for, with the reason."""
+"""Names of `.env.worker` that have no effect here, with the reason."""
 
 
 class Fallback(NamedTuple):
     value: str
     source: str
-    """The names that it comes from."""
+    """The environment variables that the value comes from."""
 
 
 def renders(environ: Mapping[str, str]) -> bool:
-    """Whether nexrender is named, by their name or by ours."""
+    """Whether the URL of nexrender is set, by either name."""
     return any(environ.get(name) for names in NEXRENDER.items() for name in names)
 
 
 def fallbacks(environ: Mapping[str, str]) -> dict[str, Fallback]:
-    """The settings that only the users' names give, by our name."""
+    """Return settings that are set by their other names only, by our name."""
     names = CRON | NEXRENDER | (WORKER if renders(environ) else {})
     found = {ours: Fallback(environ[theirs], theirs) for theirs, ours in names.items() if environ.get(theirs)}
     if renders(environ) and not environ.get(NAS[NAS_MOUNT]):
@@ -65,14 +65,14 @@ def _nas(environ: Mapping[str, str]) -> Iterator[tuple[str, Fallback]]:
 
 
 def _below(mount: str, folder: str) -> str:
-    """003 writes the folder as `/broadcast/output` and means the one below the mount point."""
+    """Join mount point and folder. 003 writes `/broadcast/output` for a folder below the mount point."""
     if not mount or not folder or folder == mount or folder.startswith(mount.rstrip("/") + "/"):
         return folder or mount
     return f"{mount.rstrip('/')}/{folder.lstrip('/')}"
 
 
 def unread(environ: Mapping[str, str]) -> dict[str, str]:
-    """Their names that are set and not read, whichever services run, each with the reason."""
+    """Return other names that are set but have no effect in any service, with the reason."""
     found = {name: why for name, why in MEANINGLESS.items() if environ.get(name)}
     for theirs, ours in SETTINGS.items():
         if not environ.get(theirs):

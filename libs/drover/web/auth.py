@@ -55,7 +55,7 @@ class Verifier(Protocol):
     """The claim `iss` of its tokens."""
 
     def verify(self, token: str, now: float) -> Principal:
-        """The token's owner, or 401. Expiry is checked again on each use."""
+        """Return the owner of the token. Raises 401. Expiry is checked again on each use."""
 
 
 class _Issued(msgspec.Struct):
@@ -192,7 +192,7 @@ def invalid_token(details: str) -> ApiError:
 
 
 def demand_unexpired(claims: Mapping[str, Any], now: float) -> None:
-    """Call before looking at any other claim: what an expired token lacks may be in the refreshed one."""
+    """Raise 401 if the token has expired. Call this before checking other claims: a refreshed token may pass them."""
     ends = claims.get("exp")
     if isinstance(ends, int | float) and ends <= now:
         raise expired()

@@ -75,7 +75,7 @@ class Body(Generic[T]):
     ) -> tuple[list[T], bool]:
         """Decode one object, or an array of them. The second value tells whether it was an array.
 
-        `prepare` gets each parsed object with its place in the body, and returns what is converted.
+        `prepare` gets each parsed object and its place in the body, and returns the object to convert.
         """
         parsed = parse_json(raw)
         if not isinstance(parsed, list):
@@ -87,7 +87,7 @@ class Body(Generic[T]):
         return [self.convert(prepare(item, prefix), prefix=prefix) for item, prefix in rows], True
 
     def convert(self, parsed: Any, *, prefix: str = "") -> T:
-        """One object that is already parsed. `prefix`: its place in the body, for errors."""
+        """Convert one object that is already parsed. `prefix`: its place in the body, for errors."""
         _refuse_nul(parsed, prefix)
         try:
             return msgspec.convert(parsed, self._shape)
@@ -116,7 +116,7 @@ class Body(Generic[T]):
 
 
 def parse_json(raw: bytes) -> Any:
-    """A body as plain values, or 400."""
+    """Parse a body into plain values. Raises 400."""
     try:
         return msgspec.json.decode(raw)
     except UnicodeDecodeError as error:

@@ -57,7 +57,7 @@ def _valid(command: Any) -> None:
 
 
 class CommandClient:
-    """Sends commands to one partition of a context with id, actor and trace, and notes how far it wrote."""
+    """Sends commands with id, actor and trace to one partition of a context, and notes the positions of its writes."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Read your writes over HTTP: what any write has acknowledged, the next read shows, whoever asks and wherever.
+"""Read your writes over HTTP: a read shows every write that was acknowledged before it, by any process to any caller.
 
-A read waits until its read model has every commit that this process knows of. It never waits for ever: after a second,
-or at once if the read model is known to be further behind, it is answered as is, with a header that says so.
+A read waits until its read model has every commit that this process knows of. After a second it is answered anyway,
+with the header `Drover-Behind`. If the read model is already more than a second behind, the read does not wait.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from drover.web.errors import invalid, unavailable
 HARD_WAIT_S: Final = 2.0
 """How long a read waits for a position that it names; after that it is a 503."""
 SOFT_WAIT_S: Final = 1.0
-"""How long a read waits for what others have written; after that it is answered as is."""
+"""How long a read waits for earlier writes. After that it is answered with `Drover-Behind`."""
 HARD_WAITS_MAX: Final = 2_000
 """How many reads may wait for a named position at once: anybody can name one that never comes."""
 
@@ -37,9 +37,9 @@ class Waiter(Protocol):
 
 class Awaited(NamedTuple):
     shows: Mapping[str, int]
-    """The commits that a read from now on shows at least, by place. Empty if it may be stale."""
+    """The commits that a read shows from now on, by partition. Empty if the answer may be stale."""
     headers: Mapping[str, str]
-    """`Drover-Behind`, if it may be stale."""
+    """`Drover-Behind`, if the answer may be stale."""
 
 
 class Freshness:
@@ -52,17 +52,17 @@ class Freshness:
         self._hard_waits = 0
 
     def of(self, positions: Waiter) -> Freshness:
-        """The same for another read model of this process."""
+        """Return a `Freshness` for another read model of this process."""
         return Freshness(positions, self._newest)
 
     def wrote(self, place: str, seq: int) -> None:
-        """A write of this process: no need to wait until it is announced."""
+        """Note a write of this process, without waiting for its announcement."""
         self._newest.observe(place, seq)
 
     async def wait(self, headers: Mapping[str, str], *contexts: str) -> Awaited:
-        """Call before a read of these contexts. Put the headers that it returns into the answer.
+        """Wait before a read of these contexts. The returned headers belong into the answer.
 
-        503 READ_MODEL_BEHIND if a position that the request names does not come in time.
+        Raises 503 READ_MODEL_BEHIND if the read model does not reach a position that the request names in time.
         """
         await self.wait_named(headers, *contexts)
         give_up_at = asyncio.get_running_loop().time() + SOFT_WAIT_S
@@ -74,13 +74,13 @@ class Freshness:
         return Awaited({}, {BEHIND_HEADER: format_position(wanted or dict.fromkeys(contexts, 0))})
 
     async def wait_named(self, headers: Mapping[str, str], *contexts: str) -> None:
-        """Wait only for the position that the request names, as polls do: for the rest they come again."""
+        """Wait only for the position that the request names. For polls, which come again soon anyway."""
         if (header := headers.get(MIN_POSITION_HEADER)) is not None:
             for context in contexts:
                 await self._wait_hard(header, context)
 
     async def _has_all_long_known(self, wanted: Mapping[str, int]) -> bool:
-        """False: the read model is known to be behind by more than a second, so waiting is no use."""
+        """Return False if the read model is more than a second behind, so that waiting is no use."""
         long_known = {place: seq for place in wanted if (seq := self._newest.long_known(place))}
         return await self._reached(long_known, 0.0)
 

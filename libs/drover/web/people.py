@@ -27,7 +27,7 @@ KID_CHARS_MAX: Final = 256
 _Moment = Annotated[float, Meta(gt=0, lt=1e12)]
 """Seconds since 1970. Bounded, because Python's JSON accepts NaN and Infinity, which would never expire."""
 
-# Claims are checked here: times against the given clock, and expiry before anything else.
+# This module checks the claims itself: with the given clock, and expiry first.
 _SIGNATURE_ONLY: Final[jwt.types.Options] = {
     "verify_exp": False,
     "verify_nbf": False,
@@ -89,8 +89,8 @@ class Foreign:
         role_claim: str,
         authorized_parties: Collection[str] = (),
     ) -> None:
-        """`audience`: None accepts tokens without `aud`, and no others. `authorized_parties`: if there are some, tokens
-        must name one of them in `azp`."""
+        """`audience`: if it is None, only tokens without `aud` are accepted. `authorized_parties`: unless it is empty,
+        tokens must name one of them in `azp`."""
         if issuer in (access_tokens.ISSUER, api_keys.ISSUER):
             raise ConfigurationError((f"DROVER_JWT_ISSUER={issuer} is Drover's own name: name the other issuer.",))
         self.issuer = issuer
@@ -151,7 +151,7 @@ def _kid_of(token: str) -> str:
 
 
 def _claims(token: str, key: Any, algorithm: str) -> dict[str, Any]:
-    """What the token says, once its signature is verified. The issuer has been matched to select the keys."""
+    """Verify the signature and return the claims. The issuer was checked before, to find the key."""
     try:
         return jwt.decode(token, key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
     except (jwt.InvalidTokenError, ValueError, TypeError) as error:
@@ -160,7 +160,7 @@ def _claims(token: str, key: Any, algorithm: str) -> dict[str, Any]:
 
 def _demand_audience(claims: Mapping[str, Any], audience: str | None) -> None:
     if audience is None:
-        if "aud" in claims:  # RFC 7519, 4.1.3: whoever is not the audience that a token names must refuse it
+        if "aud" in claims:  # RFC 7519, 4.1.3: refuse a token that is made for another audience
             raise invalid_token("The token has an aud: set DROVER_JWT_AUDIENCE to it if it is made for Drover")
         return
     named = claims.get("aud")

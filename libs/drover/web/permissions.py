@@ -56,7 +56,7 @@ class _Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str] | None = None
     own: bool = False
     level: Level = "off"
-    """The level of `DROVER_ANON` from which on this row applies. It replaces the row of a lower level for the same
+    """The lowest level of `DROVER_ANON` at which this row applies. It replaces a row of a lower level for the same
     action."""
 
     def grants(self) -> Iterator[Grant]:
@@ -88,7 +88,7 @@ _REPORT: Final = frozenset(
 )
 _FARM: Final = ("devices", "pcs", "jobs", "job_assignments")
 _QUEUE: Final = ("workers", "tasks", "task_devices")
-"""The operations queue's names for PCs, jobs and assignments: its runners write them."""
+"""The operations queue's names for PCs, jobs and assignments. Its runners write to these relations."""
 _VIEWS: Final = (*_QUEUE, "tasks_event", "execution_logs", "pc_device_summary")
 _RENDER: Final = ("render_queue", "aep_compositions", "aep_field_mapping")
 _RENDER_VIEWS: Final = (
@@ -187,7 +187,7 @@ class Permissions:
     """The table of permissions, with this process's settings applied."""
 
     def __init__(self, *, anon: Level = "agent", anon_may_create_jobs: bool = False) -> None:
-        """`anon_may_create_jobs`: also below the level `full`."""
+        """`anon_may_create_jobs`: lets the anon key create jobs below the level `full`, too."""
         self._grants: dict[tuple[Role, str, Verb], Grant] = {}
         for level in LEVELS[: LEVELS.index(anon) + 1]:
             self._grants |= _by_action(rule for rule in TABLE if rule.level == level)

@@ -128,7 +128,7 @@ class Term(Generic[S]):
         seq = await self._log.append(Commit(str(uuid4()), self.epoch, payload), self.fold.seq)
         self.fold.state = self.decider.evolve(self.fold.state, event)
         self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, self.epoch
-        self._committed(seq)  # also for the last commits of the term before, which may have died before it said them
+        self._committed(seq)  # the leader before may have died before it announced its last commits
         self._intake.open()
 
     def end(self) -> None:

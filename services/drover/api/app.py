@@ -65,7 +65,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def _rows(host: Host) -> Assembly:
-    """Build the row streams and Realtime. This process receives each changed row once, for all streams and sockets."""
+    """Build the row streams and Realtime. They share one feed of changed rows."""
     hub = Hub(host.partitions)
     realtime, peers = _realtime(host, hub)
     heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)

@@ -19,6 +19,6 @@ class CleanupSettings(Section, frozen=True, kw_only=True):
     cleanup_tier_timeouts_s: TierTimeouts = ()
     """How long an analysis may take for users of certain tiers, instead of DROVER_CLEANUP_TIMEOUT_S."""
     cleanup_notifies: Flag = True
-    """Whether users are told about tests that a cleanup has given back, through the provider of reminders."""
+    """Whether users get a notice about refunded tests, through the provider of reminders."""
     analysis_url: HttpUrl | None = None
     """The URL of the provider of analyses. Only used by `GET /api/system/health`, to check that it can be reached."""

@@ -20,7 +20,7 @@ def is_plain(query: str) -> bool:
 
 
 def find_device(roster: Roster, query: str, principal: Principal, grant: Grant) -> Device:
-    """The device of a plain query, or 404. A key that is bound to a device gets 403 for any other."""
+    """Return the device that the query names. Raises 404, or 403 if the key is bound to another device."""
     plain = _PLAIN.fullmatch(query)
     assert plain is not None
     device = roster.device(plain[1])
@@ -31,7 +31,7 @@ def find_device(roster: Roster, query: str, principal: Principal, grant: Grant) 
 
 
 def absent(roster: Roster) -> ApiError:
-    """The answer for a device that is not in the roster."""
+    """Make the error for a device that is not in the roster."""
     if not roster.complete:
         # A 404 would tell a phone that it is not registered, which is not known yet.
         return unavailable("The gateway has just started and is still loading the fleet")

@@ -73,12 +73,12 @@ class Heartbeats:
         if beat is None or beat.status is DeviceStatus.ERROR or (by_office and beat.resets):
             return await self._updates.update("devices", request, principal, raw)
         device = find_device(self._roster, query, principal, grant)
-        self._telemetry.beat(device.device_id, self._clock(), beat.claims())  # also of a throttled device
+        self._telemetry.beat(device.device_id, self._clock(), beat.claims())  # a throttled device is alive, too
         self._limits.check_heartbeat(device.device_id)
         return web.Response(status=204)
 
     def _decode(self, raw: bytes) -> Heartbeat | None:
-        """None: not a plain heartbeat. The writes of the table then say what it is, or what is wrong."""
+        """Return the heartbeat, or None if the request is not a plain one. Then the writes of the table handle it."""
         try:
             return self._body.decode(raw)
         except ApiError:

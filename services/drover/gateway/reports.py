@@ -42,7 +42,7 @@ class ReportBody(msgspec.Struct, forbid_unknown_fields=True):
     """The body of a report. Fields that do not belong to its status are decoded and ignored."""
 
     status: Literal["running", "completed", "failed", "pending"]
-    """`pending`: the agent gives the work back; with an `error_code`, it failed."""
+    """`pending`: the agent gives the work back or, with an `error_code`, has failed."""
     run: Integer | None = None
     """The number of the run that the report is about. Agents that do not know runs omit it."""
     progress_pct: Percentage | None = None
@@ -99,7 +99,7 @@ class Reports:
         ApiError.
 
         `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with. `only_if`: the status
-        that the assignment must have. `by_pc`: a PC's runner reports, which tells less than an agent must.
+        that the assignment must have. `by_pc`: the runner of a PC reports, which may leave fields out.
         """
         assignment = self._roster.fleet.assignments.get(assignment_id)
         device_id = self._speaker(principal, assignment_id)
@@ -149,7 +149,7 @@ class Reports:
 
 def _says_nothing_new(assignment: Assignment | None, body: ReportBody, principal: Principal) -> bool:
     """Whether the report has nothing to record: it is about the current run, progress has not reached the next step,
-    and when the run began is known."""
+    and the start of the run is known."""
     return (
         assignment is not None
         and body.status == "running"

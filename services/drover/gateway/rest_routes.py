@@ -49,12 +49,12 @@ _FILTERS: Final = (
 )
 _RANGE: Final = {"Content-Range": "The range, and the total if requested."}
 _KEYED: Final = (
-    " With the key alone, unknown rows are 404 and refused ones an error; with any other filter, rows that have moved"
-    " on are left out, as in PostgREST, and `Drover-Refused` names them. At most 1,000 rows."
+    " If the key is the only filter, unknown rows are 404, and refused rows are an error. With any other filter, rows"
+    " that have changed meanwhile are left out, as in PostgREST, and `Drover-Refused` names them. At most 1,000 rows."
 )
 _TOLD: Final = {
     **POSITION,
-    "Drover-Ignored": "Columns that were given, but mean nothing in this write.",
+    "Drover-Ignored": "Columns of the body that have no effect in this write.",
 }
 _REFUSED: Final = {
     **_TOLD,
@@ -75,7 +75,7 @@ def _row(relation: Relation) -> Schema:
 
 
 def _written(relation: Relation) -> Schema:
-    """The schema of a row in the answer to a write. A column that its command does not know is null or absent."""
+    """Make the schema of a row in the answer to a write. Columns that the command does not have are null or absent."""
     columns = [msgspec.structs.replace(column, nullable=True) for column in relation.shape]
     return Schema(
         f"rest_{relation.name}_written",
@@ -123,13 +123,13 @@ def reads(name: str) -> Route:
 
 
 def creates(name: str, row: Any, *, on_conflict: tuple[str, ...] = ()) -> Route:
-    """`row`: what a client sends, alone or several in an array. `on_conflict`: the columns that tell rows apart, if
-    existing rows can be changed in the same request."""
+    """`row`: what a client sends, one or an array. `on_conflict`: columns that identify a row, if existing rows can be
+    changed."""
     upsert = Parameter(
         "on_conflict",
         str,
-        f"{' or '.join(f'`{columns}`' for columns in on_conflict)}: which rows exist already. With `Prefer:"
-        " resolution=merge-duplicates` they are changed, with `resolution=ignore-duplicates` left as they are.",
+        f"{' or '.join(f'`{columns}`' for columns in on_conflict)}: identifies existing rows. `Prefer:"
+        " resolution=merge-duplicates` changes them, `resolution=ignore-duplicates` leaves them as they are.",
     )
     return Route(
         method="POST",

@@ -37,11 +37,11 @@ from drover.web.route import BEHIND, BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyO
 from drover.web.route import Answer as Described
 
 PREFIX: Final = "p_"
-"""Some of the users write it before the names of arguments."""
+"""Some users write this prefix before the names of arguments."""
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
-    """The PC, by either name, and how many rows it wants."""
+    """The PC, by either name, and how many assignments it wants."""
 
     runner_pc_id: str | None = None
     runner_pc_name: str | None = None
@@ -67,7 +67,7 @@ class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TaskCompletion(msgspec.Struct, forbid_unknown_fields=True):
-    """A runner's report of a completed task. Without a duration, it lasted from its start until now."""
+    """A runner's report of a completed task. Without a duration, Drover takes the time since its start."""
 
     task_device_id: UUID
     run: int | None = None
@@ -132,7 +132,7 @@ class Rpc:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
-        """`freshness`: of the roster. `more`: functions of other contexts."""
+        """`freshness`: lets calls wait for the roster. `more`: functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._client = client
@@ -287,7 +287,7 @@ class Rpc:
 
 
 def without_prefix(arguments: Any) -> Any:
-    """Arguments by the names that we know: `p_error` is `error`."""
+    """Remove the prefix from the names of arguments: `p_error` becomes `error`."""
     if not isinstance(arguments, dict):
         return arguments
     named: dict[str, Any] = {}

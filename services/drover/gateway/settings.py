@@ -7,12 +7,12 @@ from drover.service.setting_types import Burst, JobsFor, Rate
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """How many requests a device may send, and for whom jobs are."""
+    """How many requests a device may send, and which devices get jobs."""
 
     device_requests_per_s: Rate = 5.0
     """Polls and progress reports per second that one device may send in the long run; more are answered with 429."""
     jobs_for: JobsFor = "all"
-    """For whom a job without a target is: all devices, or only those that are assigned to it by name."""
+    """Which devices get a job without a target: all, or only those that are assigned to it by name."""
     device_requests_burst: Burst = 20
     """How many polls and progress reports a device may send at once. Heartbeats and final reports have separate limits,
     four times as high."""

@@ -1,4 +1,4 @@
-"""Signs of life of phones on behalf of which the runner of their PC calls: they need not send heartbeats themselves."""
+"""Signs of life of phones whose PC's runner calls for them. Such phones need not send heartbeats themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def hear_pc(telemetry: Telemetry, fleet: Fleet, pc_id: str, now: datetime) -> No
 
 
 def hear_pcs_of(telemetry: Telemetry, fleet: Fleet, assignment_ids: Iterable[str], now: datetime) -> None:
-    """The same for the PCs of these assignments, each once."""
+    """Call `hear_pc` for the PCs of these assignments, once for each PC."""
     known = (fleet.assignments.get(id_) or fleet.ended.get(id_) for id_ in assignment_ids)
     for pc_id in {fleet.devices[one.device_id].pc_id for one in known if one is not None}:
         hear_pc(telemetry, fleet, pc_id, now)

@@ -10,7 +10,7 @@ from drover.gateway.rows import Row, assignment_row
 from drover.readmodel.models import RELATIONS
 
 CLAIMED: Final = "claimed"
-"""Fetched by its phone, but not started."""
+"""The status of an assignment that its phone has fetched, but not started."""
 
 _SAME: Final = tuple(name for name in RELATIONS["task_devices"].columns if name in RELATIONS["job_assignments"].columns)
 """Columns that both relations have."""
@@ -22,19 +22,19 @@ def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:
 
 
 def row_of(fleet: Fleet, assignment_id: str) -> Row:
-    """The row from live state; only its id if live state does not have the assignment."""
+    """Make the row from live state. If live state does not have the assignment, the row has only its id."""
     assignment = fleet.assignments.get(assignment_id)
     return {"id": assignment_id} if assignment is None else task_device_row(fleet, assignment)
 
 
 def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
-    """A claimed assignment, which counts as begun. Status and run are those of the claim, because live state may be
-    behind it or ahead of it."""
+    """Make the row of a claimed assignment, which counts as begun. Status and run are those of the claim, because live
+    state may be earlier or later than the claim."""
     return row_of(fleet, assignment_id) | {"status": AssignmentStatus.RUNNING, "run": run}
 
 
 def reported_row(fleet: Fleet, told: Row) -> Row:
-    """An assignment after a final report. `told` is the answer to the report's command."""
+    """Make the row of an assignment after a final report. `told` is the answer to the report's command."""
     assignment = fleet.assignments.get(told["id"])
     if told["status"] == AssignmentStatus.PENDING and assignment is not None:
         return task_device_row(fleet, assignment)

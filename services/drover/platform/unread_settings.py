@@ -13,7 +13,7 @@ from drover.service import other_names
 from drover.service.config import Section, Settings, fields_of
 
 READ_BY_ALL: Final = frozenset({"DROVER_REMINDER_PARTITIONS"})
-"""Every process creates the streams that are missing."""
+"""Settings that every process reads, because every process creates missing streams."""
 
 log = structlog.get_logger("drover.settings")
 
@@ -24,7 +24,7 @@ def warn_of_unread(environ: Mapping[str, str], services: Collection[str]) -> Non
 
 
 def unread(environ: Mapping[str, str], services: Collection[str]) -> dict[str, str]:
-    """The variables that are set and that no service of this process reads, each with the reason."""
+    """Return the variables that are set but that no service of this process reads, each with the reason."""
     found = other_names.unread(environ)
     sections: set[type[Section]] = {Settings, *(section for name in services for section in REGISTRY[name].settings)}
     read = {*fields_of(*sections), *READ_BY_ALL}

@@ -83,7 +83,7 @@ class Projector:
         await self._started.aclose()
 
     def hurry(self, context: str, partition: str, seq: int) -> None:
-        """A read waits for this position. `partition`: `ALL` for all of the context's partitions."""
+        """Let the projections hurry to this position, because a read waits for it. `partition`: may be `ALL`."""
         for runner in self.runners:
             if runner.partition.context == context and partition in (runner.partition.name, ALL):
                 runner.hurry(seq)

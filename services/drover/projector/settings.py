@@ -11,8 +11,8 @@ NO_SCHEMA: Final = "none"
 
 
 class ProjectorSettings(Section, frozen=True, kw_only=True):
-    """What the projector offers beside the read models."""
+    """What the projector offers besides the read models."""
 
     reader_schema: SqlSchema = "public"
-    """Where people who read with SQL find the tables by their names (`SELECT … FROM render_queue`). Objects of others
-    in it are left alone. none: nowhere."""
+    """The schema of the views for people who read with SQL (`SELECT … FROM render_queue`). Other objects in it are left
+    alone. none: no views."""

@@ -133,7 +133,7 @@ class Reactor:
             await self._sleep(min(wait_s, POLL_S))
         else:
             # Make the next claim while one is being sent, so that its slowest sending holds up nothing.
-            # Shielded, because a claim that is recorded but not received could not be released by a stop.
+            # Shielded, because a stop can release only claims whose answer has arrived.
             self._claiming = asyncio.create_task(self._claim(limit), name=f"claim-{self._partition}")
             await asyncio.shield(self._claiming)
 

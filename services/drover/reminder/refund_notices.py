@@ -1,7 +1,7 @@
-"""Tells users that a cleanup has given tests back: turns the requests in the log of analyses into notices.
+"""Tells users that a cleanup has refunded tests. Turns the requests in the log of analyses into notices.
 
-It keeps no position. A start reads the requests of the last day again, and the writer of reminders knows which of them
-it has already handled.
+No position is stored. A start reads the requests of the last day again, and the writer of reminders ignores those that
+it has handled before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.web.commands import Origin, PartitionedClient
 
 PAGE_PREFIX: Final = "cleanup:"
-"""How the page ids of these notices begin."""
+"""The page ids of these notices begin with this."""
 RETRY: Final = Backoff(first_s=0.5, max_s=30.0)
 _MARK: Final = UserNotificationRequested.__name__.encode()
 _LATER: Final = frozenset({Code.UNAVAILABLE, Code.OVERLOADED, Code.NOT_LEADER})
@@ -46,7 +46,7 @@ class RefundNotices:
         body: str,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`event_log`: that of analyses. In `title` and `body`, `{tests}` stands for the number of tests."""
+        """`event_log`: the log of analyses. In `title` and `body`, `{tests}` is replaced by the number of tests."""
         self._log = event_log
         self._clients = clients
         self._title = title
@@ -80,14 +80,14 @@ class RefundNotices:
             (event,) = self._codec.decode(line)
         except UnreadableCommit as error:
             log.error("line_unreadable", context=ANALYSIS.context, seq=seq, error=str(error))
-            return None  # reminders must go on
+            return None  # skip it, so that reminders go on
         return event if isinstance(event, UserNotificationRequested) else None
 
     async def _send_all(self, requests: list[UserNotificationRequested]) -> None:
         await asyncio.gather(*map(self._send, requests))
 
     async def _send(self, request: UserNotificationRequested) -> None:
-        """Hand the notice to the writer of its user, for as long as that takes."""
+        """Send the notice to the writer of the user's partition. Retry until the writer answers."""
         tests = str(request.tests)
         command = Notify(
             page_id=f"{PAGE_PREFIX}{request.notification_id}",

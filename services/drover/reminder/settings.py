@@ -64,7 +64,7 @@ class ReminderSettings(Section, frozen=True, kw_only=True):
     reminder_apprise_urls: AppriseUrls = ()
     """The addresses that apprise sends reminders to. For the provider apprise."""
     reminder_refund_title: Word = "검사 횟수를 돌려드렸습니다"
-    """The title of the notice to a user whose tests a cleanup has given back. `{tests}` is their number."""
+    """The title of the notice to a user whose tests a cleanup has refunded. `{tests}` is their number."""
     reminder_refund_body: Word = (
         "분석이 제때 끝나지 않아 {tests}건을 정리하고 검사 횟수 {tests}회를 돌려드렸습니다. 다시 시도해 주세요."
     )

@@ -1,6 +1,6 @@
-"""Follows the log and logs what no worker can: lapsed leases, crashed workers, time-outs (003 §7.3).
+"""Follows the event log and writes log lines that no worker can: lapsed leases, crashed workers, time-outs (003 §7.3).
 
-Only the leading process does this. It starts at the end of the log, so that nothing is logged twice.
+Only the leading process writes them. It starts at the end of the event log, so that no line is written twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.writer.writer import Writer
 
 NOBODY: Final = "-"
-"""The worker fell silent before this process began to read."""
+"""Stands for a worker that is not known, because it claimed before this process began to read."""
 
 log = structlog.get_logger("drover.render")
 
@@ -49,11 +49,11 @@ class Audit:
 
 
 class AuditLines:
-    """The lines about one commit after the other."""
+    """Writes the log lines of commits, in their order."""
 
     def __init__(self) -> None:
         self._workers: dict[int, str] = {}
-        """Who holds which render."""
+        """The worker that holds each render, by the render's id."""
 
     def tell(self, events: Sequence[Any]) -> None:
         lapsed = [event.render_id for event in events if isinstance(event, e.RenderRequeued) and event.reason == LAPSED]

@@ -1,6 +1,6 @@
 """`GET /health`: the health of this process's workers (003 §9.3). `POST /health/poll`: they poll at once (003 §6.1).
 
-No authentication: neither has a secret to tell, and polling early changes nothing.
+Neither needs authentication: the answers have no secrets, and polling early does no harm.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class WorkerHealth(msgspec.Struct):
 
 class Asked(msgspec.Struct):
     asked: bool
-    """Whether the idle workers were woken. False: they were, less than a second ago."""
+    """Whether the idle workers were woken. False: they were already woken less than a second ago."""
 
 
 class WorkerProbe:
@@ -68,7 +68,7 @@ class WorkerProbe:
         )
     )
     async def poll(self, request: web.Request) -> web.Response:
-        """For tests and monitoring: new work is pushed, so nobody has to call this."""
+        """For tests and monitoring. Workers are notified of new work, so calls are not needed."""
         return json_answer(Asked(self._workers.poll_now()))
 
 

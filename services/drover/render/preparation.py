@@ -21,7 +21,7 @@ class Prepared(msgspec.Struct, frozen=True):
     template: str
     unmapped: list[str]
     images: list[str]
-    """Paths as nexrender sees them."""
+    """The paths of files as nexrender sees them."""
 
     def hidden_in(self, text: str) -> str:
         """The text without values of gfx_data: the log is clear text, and nexrender's messages may repeat its input."""

@@ -175,8 +175,8 @@ class Queue:
     async def completed(
         self, run: Claimed, *, path: str, size_bytes: int, sha256: str, codec: str, width: int, height: int
     ) -> float | None:
-        """Returns the seconds from `started_at`, when nexrender accepted the job, as the queue has measured them. None:
-        it had been reported already, and the answer was lost."""
+        """Return the seconds since `started_at`, when nexrender accepted the job, as the queue measured them. None: an
+        earlier call has reported the completion, and its answer was lost."""
         told = await self._report(
             c.ReportCompleted(
                 render_id=run.render_id,

@@ -54,7 +54,7 @@ class Run:
         self._progress = 0
         self._prepared: Prepared | None = None
         self.duration_s: float | None = None
-        """From the render's `started_at` to its completion, if the queue has told it."""
+        """Seconds from the render's `started_at` to its completion, if the queue reported them."""
         self._regained = False
         """nexrender answers again, which the queue does not know yet."""
         self._log = structlog.get_logger("drover.render").bind(

@@ -43,7 +43,7 @@ class Workers:
         self._polled_on_demand_at = float("-inf")
 
     def poll_now(self) -> bool:
-        """Let idle workers poll at once. False: it was asked for just now; anybody may ask, so there is a bound."""
+        """Let idle workers poll at once. Returns False, without effect, if the last call was less than a second ago."""
         now = self._workshop.elapsed()
         if now - self._polled_on_demand_at < DEMANDS_EVERY_S:
             return False

@@ -124,7 +124,7 @@ class Workshop:
             return False
 
     async def missing_images(self, images: Sequence[str]) -> list[str]:
-        """The images that are missing. None if the image folder is not visible from here: nexrender will tell."""
+        """Return the images that are missing. None: this process does not see the image folder, only nexrender does."""
         try:
             found: list[str] = await self.aside(_missing_in, self.folders.images, list(images))
         except DroverError as error:

@@ -25,7 +25,7 @@ class RegisterUser(Command):
 
 
 class UserFence(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user must still be for a change to apply. None: anything."""
+    """The values that a user must still have, or the change is refused. None: any value."""
 
     tier: str | None = None
     frozen: bool | None = None
@@ -40,7 +40,7 @@ class ChangeUser(Command):
     frozen: bool | None = None
     grant_tests: int | None = None
     remaining_tests: int | None = None
-    """The balance to have afterwards. The ledger records the difference."""
+    """The new balance. The ledger records the difference."""
     only_if: UserFence = UserFence()
 
 
@@ -63,20 +63,20 @@ class FailTest(Command):
 
 
 class RecordTest(Command):
-    """Record a test as a row that its caller writes. The caller charges for it by writing `remaining_tests`."""
+    """Record a test that a caller inserts as a row. The caller charges for it by writing `remaining_tests`."""
 
     test_id: str
     user_id: str
     status: TestStatus = TestStatus.PROCESSING
     created_at: datetime | None = None
-    """When it was started, for a test that is brought along. None: now."""
+    """When the test was started, if it is imported. None: now."""
     result_ref: str | None = None
     error_code: str | None = None
     error_message: str | None = None
 
 
 class ChangeTest(Command):
-    """Change a test as a row. A caller who fails a test gives it back by writing `remaining_tests`."""
+    """Change a test that a caller updates as a row. If the caller fails it, the caller also refunds it."""
 
     test_id: str
     status: TestStatus

@@ -44,7 +44,7 @@ class TestsAdjusted(Event):
 
     user_id: str
     tests: int
-    """The difference to the balance before; negative if it is less."""
+    """The new balance minus the old one."""
     remaining_tests: int
 
 
@@ -69,7 +69,7 @@ class TestRecorded(Event):
     test_id: str
     user_id: str
     created_at: datetime
-    """When the test was started. A cleanup counts from here."""
+    """When the test was started. Cleanups measure its age from here."""
 
 
 class TestCompleted(Event):
@@ -84,7 +84,7 @@ class TestFailed(Event):
     user_id: str
     reason: str
     """Who failed the test. `worker`: its worker reported a failure. `timeout`: a cleanup found the test stalled.
-    `caller`: somebody wrote it as a row, and gives it back by writing the user's balance."""
+    `caller`: a caller wrote `failed` into the row, and refunds by writing the user's balance."""
     error_code: str | None
     error_message: str | None
     run_id: str | None
@@ -92,7 +92,7 @@ class TestFailed(Event):
 
 
 class TestRefunded(Event):
-    """A test was refunded. Recorded together with `TestFailed`, unless a `caller` failed it; once for each test."""
+    """A test was refunded, at most once. Recorded together with `TestFailed`, unless a `caller` failed the test."""
 
     test_id: str
     user_id: str

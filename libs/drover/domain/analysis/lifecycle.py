@@ -27,7 +27,7 @@ def start_test(analyses: Analyses, command: StartTest, now: datetime) -> Decisio
 
 
 def why_no_start(analyses: Analyses, user: User, test_id: str) -> Decision | None:
-    """The refusal of a new test, whoever pays for it. None: it may start."""
+    """Return the refusal of a new test. None: it may start. Does not check the balance."""
     if test_id in analyses.tests or test_id in analyses.ended:
         return reject(Code.UNIQUE_VIOLATION, "There is a test with this id already", field="id", value=test_id)
     if user.frozen:

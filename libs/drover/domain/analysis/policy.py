@@ -13,7 +13,7 @@ TIER_PATTERN: Final = r"^[a-z0-9_-]{1,32}$"
 ERROR_CODE_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 
 FIRST_YEAR: Final = 1970
-"""Tests did not start earlier. Such times are mistakes, and some break date arithmetic."""
+"""A start before this year is refused as a mistake. Very early dates break date arithmetic."""
 TIER_DEFAULT: Final = "free"
 TIERS_MAX: Final = 64
 """The maximum number of different tiers that users have. A user with one more tier is refused, because a cleanup checks

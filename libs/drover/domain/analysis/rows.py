@@ -1,7 +1,7 @@
 """Tests that callers write as rows of `saju_tests`. These callers charge and refund by writing `remaining_tests`.
 
-Who ends a test decides who gives it back: a caller who fails it as a row does so itself; a worker's report and a
-cleanup refund it, whoever has charged for it. A test ends once, so it is given back once.
+A caller that fails a test refunds it itself. If a worker's report or a cleanup fails the test, Drover refunds it. A
+test ends once, so it is refunded at most once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def record_test(analyses: Analyses, command: RecordTest, now: datetime) -> Decis
         return unknown_user(command.user_id)
     if refusal := why_no_start(analyses, user, command.test_id):
         return refusal
-    # A start in the future is a caller's clock that is ahead.
+    # If the start is in the future, the caller's clock is wrong.
     created_at = now if command.created_at is None else min(command.created_at, now).astimezone(UTC)
     ended = [] if command.status is TestStatus.PROCESSING else [_end(command, user.user_id)]
     return accept(TestRecorded(command.test_id, user.user_id, created_at), *ended)
@@ -38,13 +38,13 @@ def change_test(analyses: Analyses, command: ChangeTest, now: datetime) -> Decis
     if status is not None and command.only_if not in (None, status):
         return reject(Code.CONFLICT, f"The test is {status} by now", status=status.value)
     if status is command.status and not refunded:
-        return NOTHING  # it says what the caller wants; after a refund, it must not be given back again
+        return NOTHING  # already so; but a refunded test is refused below, so that the caller does not refund it again
     found = find_under_way(analyses, command.test_id, command.status)
     return found if isinstance(found, Decision) else accept(_end(command, found.user_id))
 
 
 def _status(analyses: Analyses, test_id: str) -> tuple[TestStatus | None, bool]:
-    """The status of a test, None if it is unknown, and whether it was refunded."""
+    """Return the status of a test (None if it is unknown), and whether it was refunded."""
     if test_id in analyses.tests:
         return TestStatus.PROCESSING, False
     ended = analyses.ended.get(test_id)

@@ -27,7 +27,7 @@ class User(msgspec.Struct):
     charged: int = 0
     refunded: int = 0
     adjusted: int = 0
-    """The sum of what callers added to the balance, or took from it, by writing it."""
+    """The sum of all changes of the balance by callers that wrote it."""
     frozen: bool = False
     under_way: dict[str, None] = {}
     """Ids of running tests."""

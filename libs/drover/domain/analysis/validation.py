@@ -71,7 +71,7 @@ def _record_test(command: c.RecordTest) -> Rejection | None:
 
 
 def _created_at(moment: datetime | None) -> Rejection | None:
-    """A time in the future is no mistake: clocks differ."""
+    """Refuse a start without an offset or too long ago. A start in the future is accepted, because clocks differ."""
     if moment is None:
         return None
     if moment.tzinfo is None:

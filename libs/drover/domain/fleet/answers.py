@@ -29,7 +29,7 @@ def _changed(event: e.DeviceChanged, _: Sequence[e.FleetEvent]) -> dict[str, Any
 
 
 def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # the command registered or moved a device; the PC came with it
+    for other in events:  # the command was about a device; its PC was registered with it
         if isinstance(other, e.DeviceRegistered):
             return _device(other, events)
         if isinstance(other, e.DeviceChanged):
@@ -50,7 +50,7 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
 
 
 def _reopened(event: e.JobReopened, _: Sequence[e.FleetEvent]) -> None:
-    """The command is about the job. The assignments that were opened again with it are no answer."""
+    """Give no answer. The command is about the job, not about the assignments that are opened again with it."""
 
 
 def _assignment(event: e.AssignmentEvent, _: Sequence[e.FleetEvent]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _succeeded(event: e.AttemptSucceeded, _: Sequence[e.FleetEvent]) -> dict[str
 
 
 def _failed(event: e.AttemptFailed, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # the agent has begun again by itself
+    for other in events:  # the agent has started the next run by itself
         if isinstance(other, e.AttemptStarted) and other.run > event.run:
             return {**_running(other), "retry_count": event.attempt, "error_code": event.code}
     final = next((other for other in events if isinstance(other, e.AttemptFailedFinal)), None)

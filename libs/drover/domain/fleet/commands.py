@@ -115,7 +115,7 @@ class AssignJob(Command):
 class CancelAssignment(Command):
     assignment_id: str
     also_running: bool = False
-    """Its runner ends what it runs. Otherwise, what runs may finish."""
+    """Whether to cancel running work, too, because its runner stops it. Otherwise running work finishes."""
     only_if: str | None = None
 
 
@@ -142,7 +142,7 @@ class Report(Command):
     as_device: str | None = None
     """The device that the caller's API key is bound to, if any. Such a key may report for that device only."""
     only_if: str | None = None
-    """The status that the assignment must have, if the caller asked for it. None: any status."""
+    """The status that the assignment must have, or the report is refused. None: any status."""
 
 
 class ReportRunning(Report):
@@ -152,11 +152,11 @@ class ReportRunning(Report):
     ad_playing: bool = False
     started_at: datetime | None = None
     error_code: str | None = None
-    """An error after which the agent goes on, or has begun again: then progress is 0, or `retry_count` has grown."""
+    """An error after which the agent goes on. If progress is 0 or `retry_count` has grown, it has started again."""
     error_message: str | None = None
     retry_count: int | None = None
     by_pc: bool = False
-    """A PC's runner reports it, which need not report progress."""
+    """Whether the runner of a PC reports. It need not report progress."""
 
 
 class ReportCompleted(Report):
@@ -169,19 +169,19 @@ class ReportCompleted(Report):
     completed_at: datetime | None = None
     error_code: str | None = None
     infers: bool = False
-    """Progress is 100, and the duration follows from the times where it is not told."""
+    """Whether missing fields are filled in: progress is 100, and the duration follows from the times."""
 
 
 class ReportPending(Report):
-    """The agent gives its work back: it is to be offered again."""
+    """The agent gives its work back. It will be offered again."""
 
 
 class ReportFailed(Report):
     error_code: str | None = None
     error_message: str | None = None
     retry_count: int | None = None
-    """How many retries the agent itself has counted. With three, this failure is final. The server counts for itself,
-    too."""
+    """How many retries the agent has counted. With three, this failure is final. The server also counts attempts
+    itself."""
     screenshot_ref: str | None = None
     activity_stack: str | None = None
 

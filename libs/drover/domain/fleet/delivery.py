@@ -21,7 +21,7 @@ from drover.domain.fleet.supply import follow_up, next_consequence
 from drover.domain.fleet.withdrawal import attempt_of, take_back
 
 EVENTS_PER_START = 3
-"""Sent, started, and perhaps the end of an alert."""
+"""The most events that the start of a run needs: sent, started, and the end of an alert."""
 
 
 def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
@@ -48,10 +48,9 @@ def _sent(assignment: Assignment, now: datetime) -> AttemptSent:
 
 
 def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
-    """Deliver to a PC the offers that its phones have not fetched yet. It gets no others: `supply` has already made an
-    offer for each free slot.
+    """Deliver to a PC the offers that its phones have not fetched yet, and further offers that `supply` can make.
 
-    What the PC claims counts as begun. The claim is also a sign of life of its phones: `supply` sees them first.
+    Claimed work counts as begun. The claim is also a sign of life of the PC's phones, so they count as online.
     """
     pc = fleet.pcs.get(command.pc_id)
     if pc is None:
@@ -78,7 +77,7 @@ def _wanted(fleet: Fleet, assignment: Assignment) -> bool:
 
 
 def _claiming(pc_id: str, left: int, events_max: int) -> Callable[[Fleet, datetime], Decision]:
-    """Claim what is offered, else let supply offer more, until neither has anything to do."""
+    """Claim offers. When none is left, let `supply` make more, until it has nothing to do."""
 
     def carry_on(fleet: Fleet, now: datetime) -> Decision:
         if events_max <= 0:

@@ -152,7 +152,7 @@ class JobResumed(Event):
 
 
 class JobReopened(Event):
-    """A deactivated job is wanted again, by every device that has not completed it."""
+    """A deactivated job was opened again, for every device that has not completed it."""
 
     job_id: str
 
@@ -214,8 +214,8 @@ class AssignmentRequested(AssignmentEvent):
 
 
 class AssignmentReopened(AssignmentEvent):
-    """The assignment is pending again: it had failed with attempts left and was requested again, or it was cancelled
-    with its job, which is open again."""
+    """The assignment is pending again. It had failed with attempts left and was requested again, or its job was
+    deactivated and opened again."""
 
 
 class AssignmentParked(AssignmentEvent):
@@ -253,24 +253,24 @@ class AttemptStarted(AttemptEvent):
     claimed_started_at: datetime | None
     timeout_at: datetime
     by_pc: bool = False
-    """Its PC claimed it, which counts as its start. Such a run need not report progress."""
+    """Whether the PC claimed the attempt. The claim counts as its start, and it need not report progress."""
 
 
 class AttemptErrorNoted(AttemptEvent):
-    """The agent recorded an error and goes on. It does not count as a failure."""
+    """The agent reported an error and goes on. The error does not count as a failure."""
 
     code: str
     message: str | None
 
 
 class AttemptProgressed(AttemptEvent):
-    """The progress of the attempt passed another multiple of 10 %, an advertisement began or ended, or the agent told
-    when it had begun."""
+    """The progress of the attempt passed another multiple of 10 %, an advertisement began or ended, or the agent
+    reported when it had begun."""
 
     progress_pct: int
     ad_playing: bool
     claimed_started_at: datetime | None = None
-    """When the attempt began by the agent's clock, if it tells this after the start."""
+    """When the attempt began by the agent's clock, if the agent reports it after the start."""
 
 
 class AttemptSucceeded(AttemptEvent):

@@ -68,7 +68,7 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
     ended = fleet.ended.pop(event.assignment_id)
     assignment = _make(fleet, job, device, event)
     job.made -= 1
-    if ended.status is AssignmentStatus.CANCELLED:  # `_job_reopened` no longer counts it
+    if ended.status is AssignmentStatus.CANCELLED:  # `_job_reopened` has removed it from the counts
         del job.taken_back[event.assignment_id]
     else:
         job.counted -= not ended.replaced

@@ -133,7 +133,7 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
 
 
 def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
-    """Devices that have not completed it may get it again: with the assignment by name that they had, or a new one."""
+    """Let devices that have not completed the job get it again. Assignments by name keep their ids."""
     job = fleet.jobs[event.job_id]
     completed = {d: a for d, a in job.ran.items() if fleet.ended[a].status is AssignmentStatus.COMPLETED}
     job.taken_back |= dict.fromkeys(a for d, a in job.ran.items() if d not in completed)

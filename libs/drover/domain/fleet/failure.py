@@ -72,7 +72,7 @@ def fail(
     is_last: bool = False,
 ) -> list[Event]:
     """Make all events that follow from this failure. `device_leaves`: the same decision takes the device offline.
-    `is_last`: the agent itself has tried often enough."""
+    `is_last`: the agent has used up its retries."""
     job, device = fleet.jobs[assignment.job_id], fleet.devices[assignment.device_id]
     rule = rule_of(failure.code)
     blamed = rule.device in _COUNTED and rule.name not in job.poison_rules

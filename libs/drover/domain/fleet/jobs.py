@@ -80,7 +80,7 @@ def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
 
 
 def _reopen(fleet: Fleet, job: Job, now: datetime) -> Decision:
-    """`is_active` is a switch, until the job would have expired."""
+    """Open a deactivated job again, unless it would have expired by now."""
     if now >= job.created_at + JOB_LIVES:
         return reject(Code.CONFLICT, "The job is older than 24 hours; create it again", job_id=job.job_id)
     if fleet.open_jobs >= OPEN_JOBS_MAX:

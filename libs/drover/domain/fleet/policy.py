@@ -34,8 +34,8 @@ OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
 TARGET_COUNT_MAX: Final = 1_000_000
 PROBABILITIES_SUM_MAX: Final = 300
-"""V002. It can never be broken today: each of the three is a percentage from 0 to 100, which is checked first. It stays
-for the day when one of these ranges grows, or there is a fourth."""
+"""Rule V002. No job can break it today, because each of the three is checked first to be a percentage. It is kept in
+case that a range grows or a fourth one is added."""
 
 OFFLINE_AFTER_S: Final = 30.0
 """An online device without a sign of life for this long becomes offline."""
@@ -50,7 +50,7 @@ CHARGED_PCT: Final = 20
 
 ATTEMPTS_MAX: Final = 3
 DURATION_S_MAX: Final = 7 * 86_400
-"""Of one attempt, as its agent tells it."""
+"""The longest duration of an attempt that an agent may report."""
 RETRY_DELAY_MAX_S: Final = 600
 RUN_MAX: Final = 1_000_000_000
 OFFER_TAKEN_WITHIN: Final = timedelta(seconds=90)

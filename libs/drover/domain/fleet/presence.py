@@ -34,7 +34,7 @@ from drover.domain.fleet.withdrawal import attempt_of, of, take_back
 
 NETWORK_LOST = Failure("NETWORK_LOST", "The device fell silent three times while it ran this")
 DEVICE_ERROR = "DEVICE_ERROR"
-"""The rule of an error that a device claims without a failed attempt."""
+"""The rule for a device that reports an error without a failed attempt."""
 STALLED = Failure("PLAYBACK_STALLED", "No progress for 120 seconds")
 
 
@@ -107,7 +107,7 @@ def roll_back(
 
 
 def can_stall(assignment: Assignment) -> bool:
-    """Whether progress can be missed: a run that its PC claimed need not report any, but once it did, it must go on."""
+    """Whether the run can stall. A run that its PC claimed cannot, until it has reported progress."""
     return assignment.phase is Phase.RUNNING and not (assignment.by_pc and assignment.progress_pct == 0)
 
 
@@ -129,7 +129,7 @@ def clear_condition(fleet: Fleet, command: ClearCondition, now: datetime) -> Dec
 
 
 def report_device_error(fleet: Fleet, command: ReportDeviceError, now: datetime) -> Decision:
-    """No new work for a while. What runs may still end; what has not begun goes to others."""
+    """Put the device into error: no new work for a while. Running work may finish; other work goes to other devices."""
     device = fleet.devices.get(command.device_id)
     if device is None:
         return unknown_device(command.device_id)

@@ -115,6 +115,6 @@ def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:
     if device.error is None:
         return NOTHING
     over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "reset")
-    # What runs on it is a sign of life; otherwise it is offline until it is heard.
+    # Running work is a sign of life. Otherwise the device is offline until its next one.
     ended = DeviceReleased(device.device_id, "reset") if device.running else DeviceReset(device.device_id)
     return accept(ended, *over, then=follow_up())

@@ -53,7 +53,7 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
     if command.error_code is not None:
         return _erred(fleet, assignment, command, now)
     stepped = progress // PROGRESS_STEP > assignment.progress_pct // PROGRESS_STEP
-    # A run that its PC claimed counts as begun before its runner tells when.
+    # A claimed run has begun, but its runner may report the start time later.
     started_at = command.started_at if assignment.claimed_started_at is None else None
     if not stepped and command.ad_playing is assignment.ad_playing and started_at is None:
         return NOTHING  # progress between two steps is telemetry
@@ -62,7 +62,7 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
 
 
 def _note_error(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:
-    """An error that came with the start."""
+    """Record an error that came with the start of a run."""
     return accept(_noted(fleet.assignments[command.assignment_id], command))
 
 
@@ -73,7 +73,7 @@ def _noted(assignment: Assignment, command: ReportRunning) -> AttemptErrorNoted:
 
 
 def _erred(fleet: Fleet, assignment: Assignment, command: ReportRunning, now: datetime) -> Decision:
-    """An agent that begins again by itself has failed and starts its next run; else it only records an error."""
+    """Record an error. If the agent has started again by itself, its run has failed and the next one begins."""
     assert command.error_code is not None
     if command.progress_pct != 0 and (command.retry_count or 0) <= assignment.failed:
         if (assignment.error_code, assignment.error_message) == (command.error_code, command.error_message):
@@ -85,7 +85,7 @@ def _erred(fleet: Fleet, assignment: Assignment, command: ReportRunning, now: da
 
 
 def _begin_again(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:
-    """The next run of an agent that did not wait for its retry, if it has one."""
+    """Begin the next run, if retries are left. The agent did not wait for it to be due."""
     assignment = fleet.assignments.get(command.assignment_id)
     begun: list[Event] = []
     if assignment is not None and assignment.phase is Phase.RETRYING:
@@ -94,7 +94,7 @@ def _begin_again(command: ReportRunning, fleet: Fleet, now: datetime) -> Decisio
 
 
 def report_pending(fleet: Fleet, command: ReportPending, now: datetime) -> Decision:
-    """Running work goes back; what failed is opened again; what is pending stays as it is."""
+    """Take running work back, and open failed work again. Pending work stays as it is."""
     ended = fleet.ended.get(command.assignment_id)
     if ended is not None and command.as_device in (None, ended.device_id):
         return _reopen(fleet, command, ended)
@@ -144,7 +144,7 @@ def report_completed(fleet: Fleet, command: ReportCompleted, now: datetime) -> D
 
 
 def _duration(started: datetime | None, completed: datetime | None, begun_at: datetime, now: datetime) -> int:
-    """In whole seconds, at least one: by the agent's own clock if it told both times."""
+    """Return the duration in whole seconds, at least one. Uses the agent's times if it reported both."""
     lasted = completed - started if started is not None and completed is not None else now - begun_at
     return min(max(1, round(lasted.total_seconds())), DURATION_S_MAX)
 

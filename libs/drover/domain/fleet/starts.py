@@ -1,4 +1,4 @@
-"""The start of a run: the events that lead there from wherever its assignment stands."""
+"""Makes the events that start a run, from any phase of its assignment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.domain.fleet.supply import resumed
 from drover.domain.fleet.withdrawal import attempt_of
 
 STARTABLE = frozenset({Phase.RETRYING, Phase.OFFERED, Phase.SENT})
-"""Phases that hold a slot, so that the device may start without being asked again."""
+"""Phases that hold a slot. From these, an agent may start by itself."""
 
 
 def begin(
@@ -26,8 +26,8 @@ def begin(
     claimed_at: datetime | None = None,
     by_pc: bool = False,
 ) -> list[Event]:
-    """Nothing if it runs already. What the agent skipped is recorded as well: a retry that was not due yet becomes a
-    new run, and an offer that it did not fetch was sent."""
+    """Make the events that start a run; none if it is running already. Steps that the agent skipped are recorded, too.
+    A retry that was not due yet becomes a new run, and an offer that was not fetched counts as sent."""
     if assignment.phase is Phase.RUNNING:
         return []
     events: list[Event] = []

@@ -137,11 +137,11 @@ class Device(DeviceSpec, kw_only=True):
 
 
 Failure = tuple[int, int]
-"""(run, attempt): with this run, this attempt was used up."""
+"""(run, attempt): the run that ended the attempt, and the number of the attempt."""
 
 
 def attempt_of_run(owner: Assignment | Ended, run: int) -> int:
-    """The attempt that a run belonged to. Runs that were rolled back share the attempt of the run that ended it."""
+    """Return the attempt of a run. Runs that were rolled back belong to the attempt of the next run that failed."""
     for failed_run, attempt in owner.failures:
         if run <= failed_run:
             return attempt
@@ -171,7 +171,7 @@ class Assignment(msgspec.Struct):
     progress_pct: int = 0
     ad_playing: bool = False
     by_pc: bool = False
-    """Its PC claimed the current run. Until it reports progress, it cannot stall."""
+    """Whether the PC claimed the current run. Such a run cannot stall until it has reported progress."""
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
@@ -220,7 +220,7 @@ class Job(msgspec.Struct):
     named: dict[str, None] = {}
     """Devices assigned by name."""
     was_named: dict[str, None] = {}
-    """The same, of a job that has ended: it may be opened again."""
+    """Devices assigned by name to a job that has ended. Kept, because the job may be opened again."""
     present: int = 0
     """How many of the devices assigned by name could take work now."""
     live: dict[str, str] = {}
@@ -238,8 +238,8 @@ class Job(msgspec.Struct):
     taken_back: dict[str, None] = {}
     """Assignments that were cancelled, and whose device may still get the job."""
     cut_off: dict[str, str] = {}
-    """By device, the assignment by name that was cancelled because the job was deactivated. It is opened again with the
-    job."""
+    """By device: its assignment by name, if it was cancelled because the job was deactivated. It is opened again with
+    the job."""
     proven_on: list[str] = []
     """The first two PCs where the job was completed. It works there, so a PC where all phones fail is itself at
     fault."""
@@ -310,7 +310,7 @@ class Fleet(msgspec.Struct):
     withdrawing: dict[str, None] = {}
     """Jobs whose pending assignments are being withdrawn."""
     reopening: dict[str, None] = {}
-    """Jobs that are open again, and whose `cut_off` assignments are being opened again."""
+    """Jobs that were opened again and still have `cut_off` assignments to open again."""
     hungry: dict[str, None] = {}
     """PCs with a free slot and a device that could take the ACTIVE job."""
     resuming: dict[str, None] = {}

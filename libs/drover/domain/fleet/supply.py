@@ -1,5 +1,5 @@
 """Supply: gives work to free slots, ends jobs, activates the next job, withdraws the offers of ended jobs, and opens
-what was assigned by name again with its job.
+assignments by name again when their job is opened again.
 
 It works in small steps, and the state holds what is left to do. A command takes steps until nothing is left or it
 reaches its maximum of events; then ticks of the clock continue.

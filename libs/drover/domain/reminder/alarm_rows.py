@@ -1,7 +1,7 @@
-"""Decides what clients write into rows of `alarm` (seed 004), incl. a sender of the users' own.
+"""Decides the writes of clients to rows of `alarm` (seed 004). Some clients are senders of the users' own.
 
-Such a sender claims an alarm, sends it and reports that by writing columns. It and ours exclude each other: both claim
-in the same state, a claim needs an alarm that is due, and only whoever made a claim can release it.
+Such a sender claims an alarm, sends it and reports that by writing columns. It can work beside our sender: an alarm has
+one claim at a time, a claim needs an alarm that is due, and only the side that claimed an alarm can release it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from drover.domain.reminder.texts import cut, unpack
 from drover.domain.reminder.users import new_user
 
 OUTSIDE: Final = "table"
-"""The instance in the claims of senders of the users' own."""
+"""The name of the instance in claims by senders of the users' own."""
 
 Step = Callable[[Reminders, datetime], Sequence[Event]]
 
@@ -77,7 +77,7 @@ def change_alarm(state: Reminders, command: ChangeAlarm, now: datetime, policy: 
 
 
 def _steps(state: Reminders, alarm: Alarm, command: AlarmRow, now: datetime, policy: Policy) -> Iterator[Step]:
-    """What the columns mean, in the order in which it is recorded."""
+    """Return the steps that the written columns ask for, in the order in which they are recorded."""
     yield partial(_edit, command)
     if _is_sent(alarm, command):
         yield partial(_send, command, policy)
@@ -111,7 +111,7 @@ def delete_alarm(state: Reminders, command: DeleteAlarm, now: datetime, policy: 
 
 
 def _run(steps: Iterable[Step], state: Reminders, now: datetime) -> Decision:
-    """Take the steps one after the other, each on the state after the one before, in one commit."""
+    """Take the steps in one commit. Each step sees the state after the step before it."""
     left = deque(steps)
     while left:
         if events := left.popleft()(state, now):
@@ -144,7 +144,7 @@ def _claim_refusal(
             return None
         return Rejection(Code.CONFLICT, "This alarm is being sent", {"page_id": alarm.page_id})
     if alarm.next_s > seconds_of(now):
-        # Two senders may have read it as due. One of them has sent it by now, so the other must not.
+        # Two senders may have read the alarm as due. One has sent it meanwhile, so the other must not.
         due = moment_at(alarm.next_s).isoformat()
         return Rejection(Code.CONFLICT, "This alarm is not due yet", {"page_id": alarm.page_id, "due": due})
     return None
@@ -173,7 +173,7 @@ def _is_sent(alarm: Alarm, command: AlarmRow) -> bool:
 
 
 def _changes_more(command: AlarmRow) -> bool:
-    """Whether the client wrote more than the end of a claim. Apps write whole rows back, and do not mean all of it."""
+    """Whether the client wrote more than the end of a claim. Apps write whole rows back, with a null `processed_at`."""
     return not (command.title is None and command.body is None and command.next_alarm_time is None)
 
 
@@ -191,7 +191,7 @@ def _edit(command: AlarmRow, state: Reminders, now: datetime) -> Sequence[Event]
     before = unpack(alarm.text)
     title = before[0] if command.title is None else cut(command.title)
     body = before[1] if command.body is None else cut(command.body)
-    # The event of a sending has the id of its notification.
+    # If the alarm was sent, the event of the sending has the id of the notification.
     noted = None if _is_sent(alarm, command) else notification_id(command.last_notification_id)
     if (title, body) == before and noted is None:
         return ()
@@ -229,7 +229,7 @@ def _claim(command: AlarmRow, policy: Policy, state: Reminders, now: datetime) -
 
 
 def _release(command: AlarmRow, policy: Policy, state: Reminders, now: datetime) -> Sequence[Event]:
-    """End a claim after an error. Ours waits before it takes the alarm up, as after a failure of its own."""
+    """End a claim after an error. Our sender then waits before it takes the alarm, as after its own failures."""
     alarm = state.alarms[command.page_id]
     if not alarm.dispatched:
         return ()
@@ -258,7 +258,7 @@ def _end_notice(command: AlarmRow, state: Reminders, now: datetime) -> Sequence[
 
 
 def _following(alarm: Alarm, written: datetime | None, policy: Policy, now: datetime) -> Spot:
-    """Find the next time: the one that the user has set in the meantime, else the sender's, else after the pause."""
+    """Find the next time: one that the user has set meanwhile, else the sender's, else after the regular pause."""
     if written is None or alarm.moved:
         return following_spot(alarm, policy, now)
     return find_spot(alarm.user, alarm, wall_of(written, alarm.user.timezone), own_minute=alarm.minute)

@@ -11,8 +11,7 @@ from drover.domain.reminder.registration import past_schedule
 
 
 def answer(events: Sequence[e.ReminderEvent]) -> Any:
-    """Make the answer from the first event of a type that has an answer. If more events change the same alarm, it also
-    has the columns that they changed."""
+    """Make the answer from the first event that has one. Add the columns that later events of the same alarm change."""
     for index, event in enumerate(events):
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -84,7 +83,7 @@ def _deleted(_: e.AlarmDeleted, events: Sequence[e.ReminderEvent]) -> dict[str, 
 
 
 def _claimed(event: e.AlarmDispatched, events: Sequence[e.ReminderEvent]) -> Any:
-    """Our senders get a list of what they claimed, a sender of the users' own the columns of its one alarm."""
+    """Answer our sender with a list of claimed alarms, and a sender of the users' own with the columns of one alarm."""
     if event.outside:
         return {"page_id": event.page_id, "user_id": event.user_id, **_claim(event)}
     return [

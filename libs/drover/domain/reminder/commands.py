@@ -23,12 +23,12 @@ class Notify(Command):
     """Send a user a message once. A repeat with the same `page_id` has no further effect."""
 
     page_id: str
-    """An id that no page has."""
+    """An id that no page of a user has."""
     user_id: str
     title: str
     body: str
     asked_at: datetime
-    """When the reason for the message arose. It is not sent long after that."""
+    """When the reason for the message arose. A message that is a day old is not sent."""
 
 
 class Schedule(Command):
@@ -46,7 +46,7 @@ class SetTimezone(Command):
     user_id: str
     timezone: str
     existing: bool = False
-    """Whether to refuse it for a user without a row in `user_info`."""
+    """Whether the command is refused for a user without a row in `user_info`."""
     only_if: str | None = None
     """The time zone that the user must still have."""
 
@@ -77,12 +77,12 @@ class AlarmRow(Command):
     next_alarm_time: datetime | None = None
     """With an offset. A time that has passed, or is less than a minute ahead, means now."""
     sent_count: int | None = None
-    """One more than before: the client has sent the alarm."""
+    """A count that is one more than before means that the client has sent the alarm."""
     last_notification_id: str | None = None
     processed_at: datetime | None = None
-    """The client is about to send the alarm: this claims it."""
+    """A time claims the alarm: the client is about to send it."""
     release: bool = False
-    """The client wrote null into `processed_at`: its claim ends."""
+    """Whether the client wrote null into `processed_at`, to end its claim."""
 
 
 class AddAlarm(AlarmRow):
@@ -90,7 +90,7 @@ class AddAlarm(AlarmRow):
 
 
 class AlarmSeen(msgspec.Struct, frozen=True):
-    """What a client's filters have found in a row. The writer refuses a change if that no longer holds."""
+    """The values of a row that a client's filters matched. If they have changed, the writer refuses the command."""
 
     claimed: bool | None = None
     attempt: int | None = None

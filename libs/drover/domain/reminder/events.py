@@ -48,7 +48,7 @@ class AlarmRegistered(AlarmEvent):
     life: int
     """1, or more if the page had another alarm until recently. It keeps the sending keys of both apart."""
     once: bool = False
-    """Whether it is a notice, which ends with its first sending."""
+    """Whether the alarm is a notice. A notice is deleted after its first sending."""
 
 
 class AlarmRenewed(AlarmEvent):
@@ -61,12 +61,12 @@ class AlarmRenewed(AlarmEvent):
 
 
 class AlarmEdited(AlarmEvent):
-    """A client wrote the texts or the id of the last notification. The alarm is due when it was before."""
+    """A client changed the texts or the id of the last notification. The next time of the alarm does not change."""
 
     title: str
     body: str
     notification_id: str | None
-    """None: it stays as it was."""
+    """None: no change."""
     next_alarm_time: datetime
     sent_count: int
 

@@ -41,7 +41,7 @@ def _timezone_set(state: Reminders, event: e.TimezoneSet) -> None:
 
 
 def _user_removed(state: Reminders, event: e.UserRemoved) -> None:
-    """Keep what the alarms of the user need until the last of them is deleted."""
+    """Remove the user's row. Keep the user in the state until the last of their alarms is deleted."""
     user = state.users[event.user_id]
     user.timezone = intern(event.timezone)
     if user.alarms:

@@ -1,4 +1,4 @@
-"""Notices: messages that are sent to a user once, as alarms that end with their sending."""
+"""Notices: messages that are sent to a user once. A notice is an alarm that is deleted after its sending."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from drover.domain.reminder.texts import cut
 from drover.domain.reminder.users import new_user
 
 TOLD_WITHIN: Final = timedelta(hours=24)
-"""A notice is dropped if it could not be sent within this time. It is shorter than the ids of deleted pages are
-remembered, so that a repeated request never sends a notice again."""
+"""A notice that could not be sent within this time is dropped. The ids of deleted pages are remembered for longer, so a
+repeated request never sends a notice again."""
 
 Rule = Callable[[Reminders, Any, datetime, Policy], Decision]
 
 
 def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> Decision:
     if command.page_id in state.alarms or command.page_id in state.deleted:
-        return NOTHING  # it waits, or it is over
+        return NOTHING  # it waits, or it was sent or dropped
     if now - command.asked_at > TOLD_WITHIN:
         return NOTHING
     registered = AlarmRegistered(
@@ -40,7 +40,7 @@ def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> 
 
 
 def ends_notice(rule: Rule) -> Rule:
-    """Extend a rule about reports: a notice is deleted once it was sent, or cannot be sent."""
+    """Extend the decision about a report: delete a notice that was sent, or that cannot be sent."""
 
     def decide(state: Reminders, command: Report, now: datetime, policy: Policy) -> Decision:
         decision = rule(state, command, now, policy)

@@ -29,7 +29,7 @@ SEALED_CHARS_MAX: Final = 8192
 
 SENT_COUNT_FIRST: Final = 1
 SENT_COUNT_MAX: Final = 1_000_000
-"""The largest count that a client can bring along with an alarm."""
+"""The largest `sent_count` that a client can write into a new alarm."""
 FETCH_LIMIT_MAX: Final = 200
 """The maximum number of alarms in one claim: even with the longest ids they fit into one decision."""
 

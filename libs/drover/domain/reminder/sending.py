@@ -70,13 +70,13 @@ def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Po
 
 
 def notification_id(given: str | None) -> str | None:
-    """Cut a provider's id of a notification. An empty one is none."""
+    """Shorten a provider's id of a notification. An empty id becomes None."""
     return (given or "")[:NOTIFICATION_ID_CHARS_MAX] or None
 
 
 def sent(state: Reminders, alarm: Alarm, attempt: int, noted: str | None, spot: Spot, now: datetime) -> list[Event]:
-    """Make the events of a successful sending. `noted`: the id of the notification. `spot`: when the alarm is due
-    next."""
+    """Make the events of a successful sending. `noted`: the id of the notification. `spot`: the next time of the
+    alarm."""
     event = AlarmSent(
         page_id=alarm.page_id,
         user_id=alarm.user.user_id,

@@ -118,13 +118,13 @@ class Reminders:
         self.waiting = Due(self.alarms, dispatched=False)
         self.recovering = Due(self.in_hand, dispatched=True)
         self.outside: set[str] = set()
-        """Claimed alarms whose sender is one of the users' own."""
+        """Page ids of alarms that a sender of the users' own has claimed."""
         self.unlisted: set[str] = set()
         """Users with alarms whose row in `user_info` was deleted."""
         self.delivered: dict[str, tuple[str, ...]] = {}
         """For claimed sendings that were delivered in part: the subscriptions that received them."""
         self.once: set[str] = set()
-        """Page ids of notices: alarms that end with their first sending."""
+        """Page ids of notices, which are deleted after their first sending."""
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
         """Subscriptions by user, then by id."""
         self.deleted: dict[str, int] = {}

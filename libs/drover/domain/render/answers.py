@@ -13,8 +13,8 @@ from drover.domain.spec import fields_of
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
-    """Make the answer from the first event of a type that has an answer. A claim that supersedes an earlier job also
-    requeues the render, but its answer is that of a claim."""
+    """Make the answer from the first event that has one. A claim that replaces an earlier job also requeues the render;
+    its answer is that of the claim."""
     for event in sorted(events, key=lambda event: type(event) is not e.RenderClaimed):
         tell = _TELL.get(type(event))
         if tell is not None:

@@ -39,7 +39,7 @@ class Assets(msgspec.Struct, frozen=True):
     fields: int = 0
     """How many fields were found that a mapping could give a layer."""
     unusable_images: list[str] = []
-    """Pictures that gfx_data or the mapping asks for and that are not below the image folder, each with its field."""
+    """Pictures that gfx_data or the mapping names and that are not below the image folder, each with its field."""
 
     @property
     def mapping_missing(self) -> bool:
@@ -54,7 +54,7 @@ class _Found(msgspec.Struct, frozen=True):
     flag: int | None = None
     """The number of the flag, for flags: they have a layer even without a mapping."""
     is_picture: bool = False
-    """It can only be a picture. A slot's `country` is also a text."""
+    """Whether the value can only be a picture. A slot's `country` is also a text."""
     is_field: bool = True
 
 

@@ -53,22 +53,22 @@ class Claim(Command):
 
 
 class ClaimRender(Command):
-    """Claim this render for an external worker: one of the users' own, which works through the table."""
+    """Claim this render for an external worker: one of the users' own, which writes to the table `render_queue`."""
 
     render_id: int
     worker_id: str | None = None
-    """None: the worker that holds the render, which begins again."""
+    """None: the worker that holds the render starts it again."""
     lease_until: datetime | None = None
     only_if: RowFence | None = None
 
 
 class ReportWork(Command):
-    """What an external worker writes about a render that it holds. One write may say several things."""
+    """A report of an external worker about a render that it holds. One report may have several changes."""
 
     render_id: int
     status: Literal["rendering", "encoding", "uploading", "completed", "failed"] | None = None
     worker_id: str | None = None
-    """Who writes. None: whoever holds the render."""
+    """The worker that reports. None: the worker that holds the render."""
     progress: int | None = None
     nexrender_job_id: str | None = None
     lease_until: datetime | None = None

@@ -32,7 +32,7 @@ class RenderRequested(RenderEvent):
     gfx_data: str
     """The data to render, sealed."""
     cue_item_id: str | int | None
-    """As it was written: a number stays a number."""
+    """As the client wrote it: a number stays a number."""
     broadcast_date: date
     uid: str
     """The job's uid at nexrender."""
@@ -58,7 +58,7 @@ class RenderSubmitted(RunEvent):
 
     uid: str
     nexrender_job_id: str
-    """The id that nexrender gave the job, if it does not accept our uid. Empty: an external worker did not tell it."""
+    """The id that nexrender gave the job, if it does not accept our uid. Empty: an external worker did not tell."""
     found: bool
     """Whether nexrender had the job already, because a worker had submitted it and could not report that."""
     timeout_at: datetime
@@ -110,7 +110,7 @@ class RenderRequeued(RenderEvent):
 
 class RenderCompleted(RunEvent):
     output_file_path: str
-    """An external worker may not tell this and the fields below; then they are empty or 0."""
+    """This field and those below are empty or 0 if an external worker did not report them."""
     size_bytes: int
     sha256: str
     duration_seconds: float

@@ -160,7 +160,7 @@ def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEv
     if uid is None:
         return
     discard = isinstance(event, e.RenderCancelled)
-    job_id = None if render.external else render.nexrender_job_id  # an external worker may have another nexrender
+    job_id = None if render.external else render.nexrender_job_id  # an external worker may use another nexrender
     queue.stops[uid] = Stop(render.render_id, uid, render.composition, render.broadcast_date, discard, job_id)
     queue.stops_due.set(uid, event.at)
 

@@ -1,7 +1,7 @@
-"""Decides the commands of external workers: workers of the users' own, which claim and report by writes of the table.
+"""Decides the commands of external workers: workers of the users' own, which claim and report by writing to the table.
 
-They know no runs, so a report counts for the run that is on, unless it names another worker. They try again by
-themselves, so a failure is final. What they leave behind at nexrender is theirs: the next worker starts a new job.
+External workers do not know runs, so a report counts for the current run, unless it names another worker. They retry by
+themselves, so a failure is final. Their jobs at nexrender are their own: the next worker starts a new job.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _claim(policy: Policy, queue: RenderQueue, render: Render, command: ClaimRen
     if command.worker_id is None:
         return reject(Code.VALIDATION_ERROR, "A claim needs the id of its worker", field="worker_id")
     events: list[Event] = []
-    if render.touched:  # the job of an earlier worker, which this one cannot take over
+    if render.touched:  # this worker cannot take over the job of an earlier one
         message = f"Worker {command.worker_id} starts a job of its own"
         events.append(run_again(render, "superseded", message, now, stop=stop_of(render)))
     events.append(_claimed(policy, render, command.worker_id, command.lease_until, now, resumed=False))
@@ -87,8 +87,8 @@ def report_work(policy: Policy, queue: RenderQueue, command: ReportWork, now: da
 def _reported(
     policy: Policy, queue: RenderQueue, render: Render, command: ReportWork, now: datetime
 ) -> Iterator[Event]:
-    """Everything that one write says, in the order in which it happens. A stage that was passed over follows from the
-    next one."""
+    """Make the events of one report, in the order of a render's stages. Skipped stages get no events, except for the
+    submission to nexrender."""
     status = render.status
     progress = render.progress if command.progress is None else min(100, max(0, command.progress))
     if _is_submission(render, command):
@@ -120,14 +120,14 @@ def _reported(
 
 
 def _is_submission(render: Render, command: ReportWork) -> bool:
-    """Whether nexrender has a job that we do not know: the first of the run, or one under another id."""
+    """Whether the report means a new job at nexrender: the first of the run, or one with another id."""
     if command.nexrender_job_id is not None:
         return command.nexrender_job_id != render.nexrender_job_id
     return render.status is Status.PREPARING and command.status in ("rendering", "encoding", "uploading", "completed")
 
 
 def _holds(render: Render, worker_id: str | None) -> bool:
-    """Whether an external worker holds the render, and it is this one if it says who it is."""
+    """Whether an external worker holds the render and, if the report names a worker, whether it is that one."""
     return render.external and render.worker_id is not None and worker_id in (None, render.worker_id)
 
 
@@ -145,8 +145,8 @@ def _not_held(render: Render) -> Decision:
 def _renewal(
     policy: Policy, queue: RenderQueue, render: Render, lease_until: datetime | None, now: datetime
 ) -> Iterator[Event]:
-    """Renew the lease if the worker says so. Every other report shows that it lives and renews the lease, too, for as
-    long as before, but only as often as our workers do."""
+    """Renew the lease if the worker wrote a new end. Any other report renews it for the same length as before, but only
+    as often as our workers renew theirs."""
     assert render.leased_at is not None
     assert render.lease_until is not None
     length = render.lease_until - render.leased_at
@@ -159,6 +159,6 @@ def _renewal(
 
 
 def _lease_until(policy: Policy, wanted: datetime | None, now: datetime) -> datetime:
-    """The end of a lease: what the worker wrote, if it is within the set length. Its clock may be wrong."""
+    """Return the end of a lease: the time that the worker wrote or, if its clock is wrong, the latest one allowed."""
     longest = now + timedelta(seconds=policy.lease_s)
     return wanted if wanted is not None and now < wanted < longest else longest

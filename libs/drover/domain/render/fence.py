@@ -1,4 +1,4 @@
-"""Preconditions of a write: what a row of `render_queue` was when a filter matched it."""
+"""Preconditions of a write: the values that a row of `render_queue` had when the filters matched it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RowFence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def moved_on(render: Render | None, fence: RowFence | None) -> Decision | None:
-    """Refuse a write whose filters no longer match the render. None: they do, or the write has no filters."""
+    """Return the refusal of a write whose filters no longer match the render. None: they match, or there are none."""
     if render is None or fence is None:
         return None
     wanted = (fence.run, fence.status, fence.worker_id, fence.lease_until)

@@ -60,7 +60,7 @@ class Fault(StrEnum):
     NAS_AWAY = "NAS_AWAY"
     """The NAS is unreachable or full, or the file there differs from what was sent."""
     WORKER_FAILED = "WORKER_FAILED"
-    """An external worker has given up. It retries by itself before that."""
+    """An external worker reported a failure. It has already retried by itself."""
 
 
 class Again(StrEnum):

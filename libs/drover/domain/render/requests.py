@@ -76,7 +76,7 @@ def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> D
     if render is None or render.status in ENDED:
         return ended(queue, command.render_id, render, "be cancelled")
     # Also if the present job was not begun but an earlier one was: its late worker may still put a file on the NAS.
-    # An external worker is told by the answer to its next report, and stops its job itself.
+    # An external worker learns this from the answer to its next report, and stops its job itself.
     stop = render.uid if render.handled else None
     cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop)
     return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))
@@ -96,7 +96,7 @@ def release_render(queue: RenderQueue, command: ReleaseRender, now: datetime) ->
 def taken_back(queue: RenderQueue, render: Render, reason: str, message: str, now: datetime) -> list[Event]:
     """Take the render from its worker. Its nexrender job goes on: the next worker asks nexrender for it first.
 
-    Not if the worker is an external one: nobody else can use its job, so the next worker starts a new one.
+    The job of an external worker cannot be used by others, so after it the next worker starts a new job.
     """
     count = render.recovery_count + 1
     if render.external:

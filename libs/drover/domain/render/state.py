@@ -50,15 +50,15 @@ class Render(RenderPurpose, kw_only=True):
     run: int = 0
     generation: int = 1
     touched: bool = False
-    """Whether a worker has held the render in this generation. Then nexrender may have the job, even if nobody reported
-    it. External workers have jobs of their own, so they do not count."""
+    """Whether one of our workers has held the render in this generation. Then nexrender may have the job, even if no
+    worker reported it. External workers do not count: they have jobs of their own."""
     handled: bool = False
-    """Whether a worker has ever held the render; external ones do not count. Then a file of it may be on the NAS."""
+    """Whether one of our workers has ever held the render. Then a file of it may be on the NAS."""
     worker_id: str | None = None
     external: bool = False
     """Whether the present or last worker is an external one."""
     leased_at: datetime | None = None
-    """When the lease was given or renewed."""
+    """When the lease was granted or last renewed."""
     lease_until: datetime | None = None
     nexrender_job_id: str | None = None
     progress: int = 0
@@ -72,7 +72,7 @@ class Render(RenderPurpose, kw_only=True):
     resumes: int = 0
     """How often the worker resumed the render after a crash."""
     sha256: str | None = None
-    """Hash of the file, once completed. Empty if an external worker did not tell it."""
+    """Hash of the file, once completed. Empty if an external worker did not report it."""
 
 
 class Stop(msgspec.Struct):

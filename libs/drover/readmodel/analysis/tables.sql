@@ -64,7 +64,7 @@ CREATE TABLE user_rows (
   updated_at      timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN user_rows.granted IS 'All tests ever granted, including the initial ones: remaining = granted + adjusted - charged + refunded.';
-COMMENT ON COLUMN user_rows.adjusted IS 'The sum of all differences by which the balance was written through this table.';
+COMMENT ON COLUMN user_rows.adjusted IS 'The sum of all changes by callers that wrote the balance through this table.';
 CREATE INDEX user_rows_tier ON user_rows (tier);
 
 -- A test of a user, and its outcome. The row stays after the decider has forgotten the test.
@@ -139,7 +139,7 @@ CREATE TABLE test_ledger (
   user_id         text NOT NULL
 );
 COMMENT ON COLUMN test_ledger.id IS 'The id, computed from the position of the event in the log: sequence of the commit * 65536 + line.';
-COMMENT ON COLUMN test_ledger.kind IS 'The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` by a written balance.';
+COMMENT ON COLUMN test_ledger.kind IS 'The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` if a caller wrote the balance.';
 COMMENT ON COLUMN test_ledger.remaining_tests IS 'Tests that the user has left after this change.';
 CREATE INDEX test_ledger_user_id ON test_ledger (user_id, id);
 CREATE INDEX test_ledger_test_id ON test_ledger (test_id) WHERE test_id IS NOT NULL;

@@ -26,7 +26,7 @@ class UserRow(Row, frozen=True):
     granted: BigInt
     """All tests ever granted, including the initial ones: remaining = granted + adjusted - charged + refunded."""
     adjusted: BigInt
-    """The sum of all differences by which the balance was written through this table."""
+    """The sum of all changes by callers that wrote the balance through this table."""
     charged: BigInt
     refunded: BigInt
     created_at: datetime
@@ -63,7 +63,7 @@ class LedgerEntry(Row, frozen=True):
     id: BigInt
     """The id, computed from the position of the event in the log: sequence of the commit * 65536 + line."""
     kind: str
-    """The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` by a written balance."""
+    """The kind of change: `initial`, `grant`, `charge`, `refund`, or `adjustment` if a caller wrote the balance."""
     amount: int
     remaining_tests: int
     """Tests that the user has left after this change."""

@@ -7,27 +7,13 @@ from functools import partial
 from typing import Annotated, Final
 from uuid import UUID
 
+from drover.readmodel.attempt_events import ATTEMPT_EVENT_TYPES
 from drover.readmodel.column import BigInt, pick, words
 from drover.readmodel.relation import View, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index, KeyedTable
 
 _fleet = partial(relation, "fleet")
-
-
-ATTEMPT_EVENT_TYPES: Final = (
-    "CREATED",
-    "SENT",
-    "ACKED",
-    "SUCCEEDED",
-    "FAILED",
-    "TIMEOUT",
-    "RETRY_SCHEDULED",
-    "FAILED_FINAL",
-    "ROLLED_BACK",
-    "CANCELLED",
-    "STALE_REPORT",
-)
 
 
 class AttemptFacts(Row, frozen=True):

@@ -1,42 +1,29 @@
-"""The history of attempts at renders: what each run of a worker came to, and for which nexrender job."""
+"""The history of attempts at renders: the steps and results of each worker's run and each nexrender job."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Final
 
+from drover.readmodel.attempt_events import ATTEMPT_EVENT_TYPES
 from drover.readmodel.column import BigInt, words
 from drover.readmodel.relation import one, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index
-
-RENDER_EVENT_TYPES: Final = (
-    "CREATED",
-    "SENT",
-    "ACKED",
-    "SUCCEEDED",
-    "FAILED",
-    "TIMEOUT",
-    "RETRY_SCHEDULED",
-    "FAILED_FINAL",
-    "ROLLED_BACK",
-    "CANCELLED",
-    "STALE_REPORT",
-)
 
 
 class RenderEventRow(Row, frozen=True):
     """One entry in the history of attempts at a render, in the words of `tasks_event`."""
 
     id: BigInt
-    """From the position in the log: sequence of the commit * 65536 + line. Grows with time."""
+    """The position in the log: sequence of the commit * 65536 + line. It grows with time."""
     render_queue_id: int
     attempt: int
-    """The number of the nexrender job, from 1: it grows when all of the render is done again."""
+    """The number of the nexrender job, from 1. It grows when the whole render is done again."""
     run: int
-    """The worker's run, from 1: it grows with each claim. 0: no worker has claimed this attempt yet."""
+    """The worker's run, from 1. It grows with each claim. 0: no worker has claimed this attempt yet."""
     worker_id: str | None
-    event_type: Annotated[str, words(*RENDER_EVENT_TYPES)]
+    event_type: Annotated[str, words(*ATTEMPT_EVENT_TYPES)]
     """`CREATED`: requested or run again; `SENT`: claimed; `ACKED`: nexrender has the job."""
     level: Annotated[str, words("info", "warning", "error")]
     error_code: str | None

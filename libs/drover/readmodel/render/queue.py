@@ -65,7 +65,7 @@ class RenderRow(Render, frozen=True):
     generation: int = 1
     """The number of the render's job at nexrender, from 1."""
     generation_ends: list[int] = msgspec.field(default_factory=list)
-    """The last run of each earlier generation."""
+    """The number of the last run in each earlier generation."""
     external: bool = False
     """Whether the present or last worker is one of the users' own, which sends no heartbeats."""
 

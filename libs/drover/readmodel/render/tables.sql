@@ -92,7 +92,7 @@ COMMENT ON COLUMN render_rows.error_code IS 'The code of the last error, until t
 COMMENT ON COLUMN render_rows.started_at IS 'When nexrender accepted the render''s current job.';
 COMMENT ON COLUMN render_rows.preparing_seconds IS 'How many seconds the render was in the stage `preparing`, over all finished visits; null: never. The three fields below are the same for the other stages.';
 COMMENT ON COLUMN render_rows.generation IS 'The number of the render''s job at nexrender, from 1.';
-COMMENT ON COLUMN render_rows.generation_ends IS 'The last run of each earlier generation.';
+COMMENT ON COLUMN render_rows.generation_ends IS 'The number of the last run in each earlier generation.';
 COMMENT ON COLUMN render_rows.external IS 'Whether the present or last worker is one of the users'' own, which sends no heartbeats.';
 CREATE INDEX render_rows_status ON render_rows (status, created_at);
 CREATE INDEX render_rows_created_at ON render_rows (created_at);
@@ -142,9 +142,9 @@ CREATE TABLE renders_event (
   by              text NOT NULL,
   created_at      timestamptz NOT NULL
 );
-COMMENT ON COLUMN renders_event.id IS 'From the position in the log: sequence of the commit * 65536 + line. Grows with time.';
-COMMENT ON COLUMN renders_event.attempt IS 'The number of the nexrender job, from 1: it grows when all of the render is done again.';
-COMMENT ON COLUMN renders_event.run IS 'The worker''s run, from 1: it grows with each claim. 0: no worker has claimed this attempt yet.';
+COMMENT ON COLUMN renders_event.id IS 'The position in the log: sequence of the commit * 65536 + line. It grows with time.';
+COMMENT ON COLUMN renders_event.attempt IS 'The number of the nexrender job, from 1. It grows when the whole render is done again.';
+COMMENT ON COLUMN renders_event.run IS 'The worker''s run, from 1. It grows with each claim. 0: no worker has claimed this attempt yet.';
 COMMENT ON COLUMN renders_event.event_type IS '`CREATED`: requested or run again; `SENT`: claimed; `ACKED`: nexrender has the job.';
 CREATE INDEX renders_event_render_queue_id ON renders_event (render_queue_id, id);
 CREATE INDEX renders_event_created_at ON renders_event (created_at);

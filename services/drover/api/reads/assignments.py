@@ -10,8 +10,8 @@ from drover.api.reads.attempts import AttemptEvent
 from drover.api.reads.listing import Key, Listing, Where
 from drover.api.reads.parameters import one_of, text, uuid
 from drover.domain.fleet.state import AssignmentStatus
+from drover.readmodel.attempt_events import ATTEMPT_EVENT_TYPES
 from drover.readmodel.fleet.assignments import AssignmentRow
-from drover.readmodel.fleet.attempts import ATTEMPT_EVENT_TYPES
 
 CONTEXT: Final = "fleet"
 

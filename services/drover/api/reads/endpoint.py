@@ -35,7 +35,7 @@ class Question(NamedTuple):
     asked: Asked
     principal: Principal
     awaited: Awaited
-    """What the answer shows at least."""
+    """The commits that the answer shows, and headers for it."""
 
 
 class Endpoint:

@@ -30,8 +30,8 @@ from drover.projection.positions import MIN_POSITION_HEADER
 
 PATH: Final = "/api/overview"
 KEPT_S: Final = 1.0
-"""How many seconds an answer is cached, so that many dashboards of a quiet farm cost as much as one. The cache is not
-used after a commit, nor for requests that demand a position."""
+"""How many seconds an answer is cached, so that many dashboards of a quiet farm cost as much as one. A commit, or a
+request that names a position, makes a new answer."""
 OPEN_ALERTS_MAX: Final = 20
 
 
@@ -82,9 +82,9 @@ class Overviews(Subject):
         self._kept: Overview | None = None
         self._kept_at = float("-inf")
         self._kept_shows: dict[str, int] = {}
-        """The commits that the kept one shows at least, by place."""
+        """The commits that `_kept` shows, by partition."""
         self._reached: dict[str, int] = {}
-        """The commits that the read models have, as far as any request has found."""
+        """The newest commits that the read models have shown to any request, by partition."""
         self._looking = asyncio.Lock()
 
     @reads(

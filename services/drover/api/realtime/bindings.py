@@ -1,4 +1,4 @@
-"""The `postgres_changes` of a join: read, checked against what the caller may read, and given ids. Pure."""
+"""Parses the `postgres_changes` of a join, checks the caller's rights, and gives each subscription an id. Pure."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Live = Mapping[str, tuple[LiveRelation, ...]]
 
 
 class BadBinding(DroverError):
-    """A subscription that is refused. The message says why."""
+    """The subscription is refused. The message says why."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One entry of `postgres_changes`. Other fields mean nothing and are dropped."""
+    """One entry of `postgres_changes`. Other fields have no effect and are dropped."""
 
     event: str = ALL
     schema: str | None = SCHEMA
@@ -43,15 +43,15 @@ class Asked(msgspec.Struct, frozen=True):
 class Binding(msgspec.Struct, frozen=True):
     id: int
     told: dict[str, Any]
-    """As the client sent it, with the id: clients compare."""
+    """The entry as the client sent it, with the id. Clients compare it with their own."""
     wishes: tuple[Wish, ...]
-    """One for each relation."""
+    """What to watch, one entry for each relation."""
 
 
 def bind(
     asked: Sequence[Mapping[str, Any]], principal: Principal, permissions: Permissions, live: Live
 ) -> list[Binding]:
-    """Raises `BadBinding`, or 403 for what the caller may not read."""
+    """Make the subscriptions of a join. Raises `BadBinding`, or 403 for a table that the caller may not read."""
     if len(asked) > SUBSCRIPTIONS_PER_CHANNEL_MAX:
         raise BadBinding(f"A channel has at most {SUBSCRIPTIONS_PER_CHANNEL_MAX} subscriptions")
     taken: set[int] = set()
@@ -67,23 +67,23 @@ def bind(
 
 
 def meaningful(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Without fields that mean nothing: what is kept for each channel must be bounded."""
+    """Drop fields that have no effect, so that the size of a channel is bounded."""
     return [{name: one[name] for name in one if name in Asked.__struct_fields__} for one in asked]
 
 
 def filter_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """How many characters the filters have."""
+    """Count the characters of the filters."""
     return sum(len(text) for one in asked if isinstance(text := one.get("filter"), str))
 
 
 def pattern_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """How many characters the filters with patterns have."""
+    """Count the characters of the filters that have patterns."""
     texts = (one.get("filter") for one in asked)
     return sum(len(text) for text in texts if isinstance(text, str) and "like." in text)
 
 
 def _id_of(asked: Mapping[str, Any], taken: set[int]) -> int:
-    """The same for equal subscriptions of all clients, so that they can share frames. Not zero: clients test it."""
+    """Make an id that is equal for equal subscriptions, so that they share frames. Clients take 0 for no id."""
     id_ = crc32(_encode(asked)) or 1
     while id_ in taken:
         id_ += 1

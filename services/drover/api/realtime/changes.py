@@ -1,4 +1,4 @@
-"""From messages of changed rows to `postgres_changes` frames: each row is decoded once, equal frames are made once."""
+"""Turns messages of changed rows into `postgres_changes` frames. Decodes each row once, makes equal frames once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ EVENT: Final = "postgres_changes"
 _encode: Final = msgspec.json.Encoder().encode
 _decode_row: Final = msgspec.json.Decoder(dict[str, Any]).decode
 _ARRAYS: Final = {PgType.TEXT_ARRAY: "_text", PgType.INTEGER_ARRAY: "_int4"}
-"""Arrays as Postgres names them in its catalogue, which is what clients look for."""
+"""The names of array types in the catalogue of Postgres. Clients expect these."""
 
 
 class _Shape:
-    """What all changes of one relation have in common."""
+    """The parts of a frame that all changes of one relation share."""
 
     def __init__(self, live: LiveRelation) -> None:
         self._live = live
@@ -38,7 +38,7 @@ class _Shape:
                 for name in self._live.relation.columns
                 if name not in self._live.withheld and (select is None or name in select)
             ]
-            if select is not None:  # made by clients, so it cannot be kept for ever
+            if select is not None:  # clients choose it, so a cache would grow without limit
                 return msgspec.Raw(_encode(shown))
             self._columns[select] = msgspec.Raw(_encode(shown))
         return self._columns[select]
@@ -49,7 +49,7 @@ class _Shape:
         return _ARRAYS.get(type_, type_.value)
 
     def record(self, raw: msgspec.Raw, row: dict[str, Any], select: Select) -> msgspec.Raw:
-        """Columns that are withheld are left out: null would say that they are empty."""
+        """Make the `record` of a frame. Leave withheld columns out: null would say that they are empty."""
         if select is not None:
             return msgspec.Raw(_encode({name: row.get(name) for name in select}))
         if self._live.withheld:
@@ -58,7 +58,7 @@ class _Shape:
 
 
 class Change:
-    """One changed row, with the frames that were made of it so far."""
+    """One changed row, with a cache of the frames made from it."""
 
     def __init__(self, shape: _Shape, relation: str, type_: Type, at: str) -> None:
         self._shape = shape
@@ -100,7 +100,7 @@ class Change:
 
 
 class Changes:
-    """Feed it with messages that follow on each other."""
+    """Sends changed rows to their subscribers. Call it only with messages that follow one another without a gap."""
 
     def __init__(self, subscriptions: Subscriptions[Any], live: Live) -> None:
         self._subscriptions = subscriptions

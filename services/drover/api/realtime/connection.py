@@ -1,4 +1,4 @@
-"""One client's WebSocket: frames in, frames out in bounded memory, an orderly end. Frames are not interpreted here."""
+"""One client's WebSocket: receives frames, queues frames to send in bounded memory, and closes in order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Ending(NamedTuple):
     """Why the server ends a connection."""
 
     why: str
-    """In metrics."""
+    """The label in metrics."""
     code: int
     reason: str
-    """In the close frame; at most 123 bytes."""
+    """The text in the close frame; at most 123 bytes."""
 
 
 SILENT: Final = Ending("silent", 1001, f"Nothing was heard for {SILENT_AFTER_S:.0f} s")
@@ -32,7 +32,7 @@ BAD_FRAME: Final = Ending("frame", 1007, "A frame could not be read")
 
 
 class Waiting:
-    """The bytes that wait for all clients of a process."""
+    """Counts the bytes that are queued for all clients of a process."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes = 0
@@ -44,7 +44,7 @@ class Waiting:
 
 
 class Connection:
-    """One reader, any number of writers that never wait. The first call of `end` ends it."""
+    """One reader, and any number of writers, which never wait. The first call of `end` sets the reason."""
 
     def __init__(
         self, transport: asyncio.Transport | None, waiting: Waiting, bytes_max: int = OUTBOUND_BYTES_MAX
@@ -77,13 +77,13 @@ class Connection:
                 self._reading.reschedule(asyncio.get_running_loop().time())
 
     async def receive(self, socket: web.WebSocketResponse) -> str | bytes | None:
-        """The next frame; None: the connection has ended, or must end."""
+        """Return the next frame. None: the connection has ended, or must end."""
         if self._ending is not None:
             return None
         try:
             async with asyncio.timeout(SILENT_AFTER_S) as self._reading:
                 message = await socket.receive()
-        except TimeoutError:  # also forced by `end`
+        except TimeoutError:  # `end` also causes this
             self.end(SILENT)
             return None
         finally:
@@ -93,7 +93,7 @@ class Connection:
         return None
 
     async def send(self, socket: web.WebSocketResponse) -> None:
-        """Until it is cancelled, or the client is gone."""
+        """Send queued frames until this is cancelled or the client has disconnected."""
         while True:
             if not self._unsent:
                 self._has_unsent.clear()
@@ -101,7 +101,7 @@ class Connection:
             await self._send_next(socket)
 
     async def close(self, socket: web.WebSocketResponse, sender: asyncio.Task[None]) -> None:
-        """Send the rest and say why. Takes bounded time, whatever the client does."""
+        """Send the queued frames, then the reason. Takes at most `CLOSE_WITHIN_S`, even if the client reads nothing."""
         try:
             await end(sender)
             if self._ending is not None and not socket.closed:

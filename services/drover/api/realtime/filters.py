@@ -1,4 +1,4 @@
-"""Filters of subscriptions, `column=op.value`: parsed by the column's type, and tested on rows. Pure."""
+"""Parses filters of subscriptions, `column=op.value`, by the type of the column, and tests rows. Pure."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ Test = Callable[[Any, Any], bool]
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _CONDITION: Final = re.compile(rf"({_NAME})=(not\.)?([a-z]+)\.(.*)", re.DOTALL)
 _NEXT: Final = re.compile(rf",(?={_NAME}=(?:not\.)?[a-z]+\.)")
-"""A comma before another condition; other commas belong to the value."""
+"""A comma that separates two conditions. Other commas belong to the value."""
 _ITEM: Final = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|([^,]*))(?:,|$)', re.DOTALL)
 
 
 class BadFilter(DroverError):
-    """A filter that cannot be evaluated. The message says why."""
+    """The filter cannot be evaluated. The message says why."""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):
     column: str
     op: str
     value: Any
-    """In the form in which rows are compared; a frozenset for `in`, a pattern for `like`."""
+    """Converted like the values of rows (`comparable`). A frozenset for `in`, a pattern for `like`."""
     type: PgType
     negated: bool = False
 
     @property
     def comparisons(self) -> int:
-        """What it costs to test a row."""
+        """How many comparisons it costs to test a row. A pattern counts as several."""
         return PATTERN_COMPARISONS if self.op in _PATTERNS else 1
 
     @property
@@ -56,7 +56,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
         return self.op == "eq" and not self.negated
 
     def holds(self, value: Any) -> bool:
-        """`value`: of the row, compared as in SQL, where null equals nothing."""
+        """Compare the value of a row as SQL does: null equals nothing."""
         test = _NULL_TESTS.get(self.op)
         if test is not None:
             return test(value, self.value) != self.negated
@@ -79,7 +79,7 @@ _TESTS: Final[dict[str, Test]] = {
     "ilike": lambda value, wanted: wanted.matches(value),
 }
 _NULL_TESTS: Final[dict[str, Test]] = {"is": _is, "isdistinct": operator.ne}
-"""Null is a value for these."""
+"""Tests that also accept null."""
 _PATTERNS: Final = frozenset({"like", "ilike"})
 _IS: Final = {"null": None, "unknown": None, "true": True, "false": False}
 _BOOLEANS: Final = {"true": True, "t": True, "false": False, "f": False}
@@ -121,13 +121,13 @@ _FROM_ROW: Final[dict[PgType, Callable[[Any], Any]]] = {
 
 
 def comparable(value: Any, type_: PgType) -> Any:
-    """A value of a decoded row in the form in which conditions compare."""
+    """Convert a value of a decoded row so that conditions can compare it."""
     convert = _FROM_ROW.get(type_)
     return value if convert is None or value is None else convert(value)
 
 
 def parse_filter(text: str, live: LiveRelation) -> tuple[Condition, ...]:
-    """All of them must hold. An empty filter has none."""
+    """Parse a filter into conditions that must all hold. An empty filter has none."""
     if len(text) > FILTER_CHARS_MAX:
         raise BadFilter(f"The filter is longer than {FILTER_CHARS_MAX} characters")
     parts = _NEXT.split(text) if text else []

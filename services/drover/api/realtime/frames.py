@@ -1,4 +1,4 @@
-"""Frames of the Phoenix protocol: vsn 1.0.0 are objects, 2.0.0 arrays, with broadcasts in binary. Pure.
+"""Frames of the Phoenix protocol: JSON objects in 1.0.0, JSON arrays and binary broadcasts in 2.0.0. Pure.
 
 The shapes are those of @supabase/realtime-js 2.109 (`lib/serializer.ts`) and of the Python package `realtime` 2.34.
 """
@@ -62,7 +62,7 @@ _decode_array: Final = msgspec.json.Decoder(tuple[Ref, Ref, str, str, msgspec.Ra
 
 
 def decode(data: str | bytes, vsn: Vsn) -> Frame:
-    """A frame from a client; `BadFrame` if it is none."""
+    """Decode a frame from a client. Raises `BadFrame`."""
     try:
         if isinstance(data, bytes):
             return _decode_push(data)
@@ -85,7 +85,7 @@ def encode(
 
 
 def encode_bytes(topic: str, event: str, data: bytes) -> Binary:
-    """A broadcast of plain bytes; only vsn 2.0.0 has these."""
+    """Encode a broadcast of plain bytes. Only version 2.0.0 has these."""
     name, what = topic.encode(), event.encode()
     return Binary(bytes((_BROADCAST, len(name), len(what), 0, _IS_BYTES)) + name + what + data)
 
@@ -109,7 +109,7 @@ def _decode_push(data: bytes) -> Frame:
     rest = data[at:]
     if encoding == _IS_BYTES:
         return Frame(topic, BROADCAST, msgspec.Raw(_encode({"event": event})), data=rest, **refs)
-    msgspec.json.decode(rest)  # it is passed on as it is, so it must be JSON
+    msgspec.json.decode(rest)  # it is passed on unchanged, so check that it is JSON
     return Frame(topic, BROADCAST, msgspec.Raw(broadcast_payload(event, msgspec.Raw(rest))), **refs)
 
 

@@ -1,88 +1,88 @@
-"""Every bound of Realtime, in one place."""
+"""Every limit of Realtime, in one place."""
 
 from __future__ import annotations
 
 from typing import Final
 
 SOCKETS_MAX: Final = 5_000
-"""Open at once in one process."""
+"""Open sockets in one process."""
 AGENT_SOCKETS_MAX: Final = 4_000
-"""Of them for the keys of phones (anon, device): a farm of them must not use up the sockets of people."""
+"""How many of `SOCKETS_MAX` the keys of phones (anon, device) may use. The rest stay free for people."""
 CHANNELS_PER_SOCKET_MAX: Final = 100
 CHANNELS_MAX: Final = 100_000
-"""In one process. A channel takes 1 KiB."""
+"""Open channels in one process. A channel takes 1 KiB of memory."""
 AGENT_CHANNELS_MAX: Final = 50_000
-"""With so many in the process, the keys of phones get no more."""
+"""When a process has this many channels, the keys of phones cannot join more; other keys can."""
 SUBSCRIPTIONS_PER_CHANNEL_MAX: Final = 100
 SUBSCRIPTIONS_PER_SOCKET_MAX: Final = 500
-"""One without a table counts for each table that the caller may read."""
+"""A subscription without a table counts once for each table that the caller may read."""
 SUBSCRIPTIONS_MAX: Final = 100_000
-"""In one process."""
+"""Subscriptions of all clients of one process."""
 AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
-"""With so many in the process, the keys of phones get no more."""
+"""When a process has this many subscriptions, the keys of phones cannot add more; other keys can."""
 FILTERS_CHARS_MAX: Final = 20_000_000
-"""Of all filters in one process. Parsed, a filter takes ten times as much at most."""
+"""Characters of all filters in one process. A parsed filter takes up to ten times as much memory."""
 AGENT_FILTERS_CHARS_MAX: Final = 10_000_000
-"""With so many in the process, the keys of phones get no more."""
+"""When the filters of a process have this many characters, the keys of phones cannot add more."""
 COMPARISONS_MAX: Final = 5_000
-"""In one process: with so many conditions a changed row may be compared. Conditions by which a subscription is found
-(`id=eq.1`) and equal subscriptions do not count."""
+"""How many conditions a process may compare with one changed row. Conditions that are indexed (`id=eq.1`) and repeated
+subscriptions do not count."""
 AGENT_COMPARISONS_MAX: Final = 2_500
-"""With so many in the process, the keys of phones get no more."""
+"""When a process has this many comparisons, the keys of phones cannot add more."""
 PATTERN_COMPARISONS: Final = 5
-"""What a comparison with a pattern counts for."""
+"""A comparison with a pattern counts as this many."""
 CONDITIONS_MAX: Final = 10
-"""In one filter."""
+"""Conditions in one filter."""
 IN_VALUES_MAX: Final = 100
 FILTER_CHARS_MAX: Final = 8_000
 PATTERN_CHARS_MAX: Final = 255
-"""Of `like`. It is compared with every changed row, at a cost of its length for each character of the value."""
+"""The length of a `like` pattern. Each changed row is matched against it, and the cost grows with the length."""
 TOPIC_CHARS_MAX: Final = 255
-"""The length of a topic is one byte in a binary frame."""
+"""A binary frame has one byte for the length of the topic."""
 EVENT_CHARS_MAX: Final = 255
 KEY_CHARS_MAX: Final = 255
-"""Of a presence."""
+"""The length of a presence key."""
 FRAME_BYTES_MAX: Final = 256 * 1024
-"""From a client, and of one broadcast. A NATS server accepts 1 MiB."""
+"""Size of a frame from a client, and of a broadcast over HTTP. NATS accepts messages up to 1 MiB."""
 PRESENCE_BYTES_MAX: Final = 4 * 1024
-"""What one client may say of itself."""
+"""Size of the data that one client tracks about itself."""
 PRESENCES_PER_TOPIC_MAX: Final = 1_000
 PRESENCE_BYTES_PER_TOPIC_MAX: Final = 512 * 1024
-"""Whoever joins is told all of it at once, and no more than `OUTBOUND_BYTES_MAX` may wait for a client."""
+"""Size of all presences of a topic. A client that joins gets all of them at once (see `OUTBOUND_BYTES_MAX`)."""
 PRESENCES_MAX: Final = 20_000
-"""In one process, of its own clients."""
+"""Clients of this process that are present, in all topics together."""
 MESSAGES_PER_S: Final = 100.0
-"""From one socket, in the long run. Clients need fewer: a heartbeat each 25 s, and what people do."""
+"""The average rate of messages that one socket may send. A client needs little more than a heartbeat every 25 s."""
 MESSAGES_BURST: Final = 200.0
 FRAMES_PER_MESSAGE: Final = 50
-"""A broadcast counts as one more message for each of so many receivers."""
+"""A broadcast counts as one extra message for every 50 receivers."""
 JOIN_BYTES_PER_MESSAGE: Final = 4 * 1024
-"""A join counts as one more message for so many bytes, because its filters must be parsed."""
+"""A join counts as one extra message for this many bytes, because its filters must be parsed."""
 PATTERN_CHARS_PER_MESSAGE: Final = 50
-"""And for so many characters of filters with `like`, each of which is compiled."""
+"""A join counts as one extra message for this many characters of filters with `like`, which must be compiled."""
 HTTP_MESSAGES_MAX: Final = 100
-"""In one request."""
+"""Broadcasts in one HTTP request."""
 OUTBOUND_BYTES_MAX: Final = 1024 * 1024
-"""That may wait for one client. Beyond it the client is disconnected; it comes back and reads again."""
+"""Bytes queued for one client. A client with more is disconnected; it reconnects and reads again."""
 OUTBOUND_TOTAL_BYTES_MAX: Final = 256 * 1024 * 1024
-"""That may wait for all clients of a process together."""
+"""Bytes queued for all clients of a process together."""
 OUTBOUND_FAIR_BYTES: Final = 64 * 1024
-"""Beyond the total, those are disconnected for whom more than this waits."""
+"""While the total is exceeded, clients with more queued bytes than this are disconnected."""
 SILENT_AFTER_S: Final = 90.0
-"""Clients send a heartbeat each 25 s."""
+"""A client that sends nothing for this long is disconnected. Clients send a heartbeat every 25 s."""
 CLOSE_WITHIN_S: Final = 1.5
-"""For the last frames and the closing handshake together; then the connection is aborted."""
+"""Time to send the last frames and to finish the closing handshake. After it the connection is aborted."""
 LOOK_S: Final = 1.0
-"""How often expired tokens, ended sessions and channels that have missed changes are looked for."""
+"""Seconds between two checks for expired tokens, ended sessions and channels that have missed changes."""
 REJOIN_AFTER_S: Final = 5.0
-"""A channel is not told more often than this to join and read again."""
+"""Minimum seconds between two requests to the same channel to join and read again."""
 REJOINS_PER_LOOK_MAX: Final = 500
-"""How many are told at once."""
+"""How many channels one check asks to join again."""
 BEAT_S: Final = 5.0
-"""How often a process tells the others that it is there."""
+"""Seconds between two heartbeats of a process to the other processes."""
 SILENT_PEER_S: Final = 16.0
-"""A process without three of its beats is gone, and everybody who was present there."""
+"""After three missed heartbeats a process counts as stopped, and its clients as absent."""
 PEER_QUEUE_MAX: Final = 10_000
-"""Messages on their way to other processes."""
+"""Messages that wait to be sent to other processes. Beyond it, messages are dropped."""
 SNAPSHOT_BYTES_MAX: Final = 512 * 1024
-"""Of presences in one message."""
+"""Size of the presences in one message to another process."""

@@ -1,4 +1,4 @@
-"""Metrics of Realtime; `web.sockets` counts the open sockets. All labels are bounded."""
+"""Metrics of Realtime. `web.sockets` counts the open sockets. Each label has few values."""
 
 from __future__ import annotations
 

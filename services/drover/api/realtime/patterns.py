@@ -1,7 +1,7 @@
 """Patterns of LIKE: `%` stands for any text, `_` for one character, `\\` makes the next character plain. Pure.
 
-Clients choose the pattern. As one regular expression, several `%` could take forever, so each part between two `%` is
-one of its own: without repetitions, and found from left to right.
+Clients choose the pattern, and a regular expression with several `.*` could take very long. So each part between two
+`%` is a regular expression without repetitions, and the parts are searched from left to right.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """What stands between two `%`."""
+    """The part of a pattern between two `%`."""
 
     expression: re.Pattern[str]
     chars: int
@@ -29,7 +29,7 @@ class Pattern(msgspec.Struct, frozen=True):
         at, end = first.chars, len(value) - last.chars
         if end < at or not first.expression.match(value) or not last.expression.match(value, end):
             return False
-        for part in self.parts[1:-1]:  # the earliest place of each leaves the most room for the next one
+        for part in self.parts[1:-1]:  # the earliest match leaves the most room for the next part
             if (found := part.expression.search(value, at, end)) is None:
                 return False
             at = found.end()
@@ -48,7 +48,7 @@ def parse_pattern(text: str, *, ignores_case: bool) -> Pattern:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Characters, those after a backslash together with it."""
+    """Split into characters. A backslash and the character after it stay together."""
     characters = iter(text)
     for one in characters:
         yield one + next(characters, "") if one == "\\" else one

@@ -1,4 +1,4 @@
-"""Messages to the other processes that serve Realtime: queued here, sent in order, dropped beyond a bound."""
+"""Sends messages to the other processes that serve Realtime, in order. A full queue drops new messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is present in which topic, in this process and in the others. Pure: what to tell is returned, not sent."""
+"""Who is present in which topic, in this process and in others. Pure: returns the messages to send, sends none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drover.bus.realtime import PeerAsk, PeerBeat, PeerLeft, PeerMessage, PeerSn
 _encode: Final = msgspec.json.Encoder().encode
 
 Metas = dict[str, dict[str, msgspec.Raw]]
-"""By key and ref."""
+"""What clients say of themselves, by presence key and `phx_ref`."""
 
 
 class Topic(NamedTuple):
@@ -21,7 +21,7 @@ class Topic(NamedTuple):
 
 
 class Diff(msgspec.Struct):
-    """What changes for those who look at one topic."""
+    """The presences of one topic that were added and removed."""
 
     joins: Metas = {}
     leaves: Metas = {}
@@ -30,7 +30,7 @@ class Diff(msgspec.Struct):
         return _encode({"joins": _told(self.joins), "leaves": _told(self.leaves)})
 
     def note(self, who: Present, *, is_here: bool) -> None:
-        """A client that leaves and comes in one diff has changed what it says; both are told."""
+        """Add a client that came or left. A client that changed its data is in both: it left and came again."""
         (self.joins if is_here else self.leaves).setdefault(who.key, {})[who.ref] = who.meta
 
 
@@ -40,12 +40,12 @@ Diffs = dict[Topic, Diff]
 class _Peer:
     def __init__(self) -> None:
         self.number: int | None = None
-        """Of the last move that was heard. None: nothing is known of its presences yet."""
+        """The number of the last `PresenceMoved` from this process. None: its presences are not known yet."""
         self.heard_at = 0.0
         self.present: dict[tuple[Topic, str], Present] = {}
-        """By topic and ref."""
+        """Its clients, by topic and `phx_ref`."""
         self.parts: list[Present] = []
-        """Of a snapshot that is still coming."""
+        """The parts of a snapshot that have arrived so far."""
 
 
 class Presences:
@@ -63,19 +63,19 @@ class Presences:
         return sum(map(len, self._topics.get(topic, {}).values()))
 
     def size_bytes(self, topic: Topic) -> int:
-        """Of `state`, nearly: it has a few more for each presence."""
+        """Return about the size of `state`, which has a few more bytes for each presence."""
         metas = self._topics.get(topic, {})
         return sum(presence_bytes(key, meta) for key, refs in metas.items() for meta in refs.values())
 
-    # Of this process
+    # Clients of this process
 
     @property
     def own(self) -> int:
-        """How many of its clients are present."""
+        """How many clients of this process are present."""
         return len(self._mine.present)
 
     def move(self, *moves: tuple[Present, bool]) -> tuple[Diffs, list[PeerMessage]]:
-        """Clients of this process come (True) or leave; with what to tell the others."""
+        """Clients of this process come (True) or leave. Also returns the messages for the other processes."""
         diffs, messages = Diffs(), list[PeerMessage]()
         for who, is_here in moves:
             self._apply(self._mine, who, is_here, diffs)
@@ -86,10 +86,10 @@ class Presences:
     def beat(self) -> PeerMessage:
         return PeerBeat(self._process, self._mine.number or 0)
 
-    # Of the others
+    # Clients of other processes
 
     def hear(self, message: PeerMessage, now: float) -> tuple[Diffs, list[PeerMessage]]:
-        """`now`: monotonic seconds."""
+        """Apply a message of another process. Also returns answers to send. `now`: monotonic seconds."""
         diffs, answers = Diffs(), list[PeerMessage]()
         if isinstance(message, PeerAsk) and message.of == self._process:
             answers.extend(self._snapshot())
@@ -109,7 +109,7 @@ class Presences:
         return diffs, answers
 
     def forget_silent(self, now: float) -> Diffs:
-        """Those who were present in processes that are gone."""
+        """Remove the clients of processes that have stopped sending heartbeats."""
         diffs = Diffs()
         for process in [name for name, peer in self._peers.items() if now - peer.heard_at > SILENT_PEER_S]:
             self._forget(process, diffs)
@@ -123,7 +123,7 @@ class Presences:
             self._apply(peer, message.who, message.is_here, diffs)
 
     def _hear_snapshot(self, peer: _Peer, message: PeerSnapshot, diffs: Diffs) -> None:
-        """In order: one process sends them, over one connection."""
+        """Apply one part of a snapshot. Parts arrive in order: one process sends them over one connection."""
         peer.parts = [*message.present] if message.part == 0 else [*peer.parts, *message.present]
         if message.part + 1 < message.parts or (peer.number or 0) > message.number:
             return
@@ -189,6 +189,6 @@ def presence_bytes(key: str, meta: msgspec.Raw) -> int:
 
 
 def meta_of(payload: dict[str, object], ref: str, previous: str | None) -> msgspec.Raw:
-    """What clients get of a client: all that it says, and the references by which they tell its states apart."""
+    """Make the data of a client as other clients receive it, with the `phx_ref` of this and of its previous state."""
     refs = {"phx_ref": ref} if previous is None else {"phx_ref": ref, "phx_ref_prev": previous}
     return msgspec.Raw(_encode({**payload, **refs}))

@@ -1,4 +1,4 @@
-"""The topics of this process: who has joined them, what they tell each other, and what the other processes tell."""
+"""The topics of this process: who has joined them, and the delivery of broadcasts and presences to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.bus.realtime import Broadcast, PeerLeft, PeerMessage, Present
 
 PRESENCE_DIFF: Final = "presence_diff"
 PREFIX: Final = "realtime:"
-"""Of every topic on a socket."""
+"""Clients put this before the name of every topic."""
 
 
 class Member(Protocol):
@@ -37,7 +37,7 @@ class Rooms:
     def __init__(
         self, tell: Callable[[PeerMessage], None] = lambda _: None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`tell`: sends to the other processes, at once or later; it never waits."""
+        """`tell`: queues a message to the other processes, and returns at once."""
         self.process: Final = uuid4().hex
         self.presences: Final = Presences(self.process)
         self.tell = tell
@@ -65,19 +65,19 @@ class Rooms:
         *,
         but: Member | None = None,
     ) -> None:
-        """To all who have joined, here and elsewhere. `payload`: what they get; `data`: plain bytes instead."""
+        """Broadcast to all who have joined the topic, in any process. `data`: bytes to send instead of `payload`."""
         self._deliver(topic, event, payload, data, but)
         self.tell(Broadcast(self.process, topic.name, topic.is_private, event, payload, data))
 
     def move(self, *moves: tuple[Present, bool]) -> None:
-        """Clients come (True) or leave."""
+        """Clients of this process come (True) or leave."""
         diffs, messages = self.presences.move(*moves)
         self._tell_diffs(diffs)
         for message in messages:
             self.tell(message)
 
     def hear(self, message: PeerMessage) -> None:
-        """From any process, this one included."""
+        """Handle a message from any process. Own broadcasts are skipped: they were delivered before."""
         if isinstance(message, Broadcast):
             if message.process != self.process:
                 topic = Topic(message.topic, message.private)
@@ -125,5 +125,5 @@ def _send(members: Iterable[Member], frame: Binary) -> None:
 
 
 def said(event: str, payload: msgspec.Raw) -> msgspec.Raw:
-    """A broadcast as clients get it."""
+    """Make the payload of a broadcast as clients receive it."""
     return msgspec.Raw(broadcast_payload(event, payload))

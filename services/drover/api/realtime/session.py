@@ -1,6 +1,6 @@
-"""One client's side of the protocol: frames in, frames out. No sockets, no waiting.
+"""The protocol with one client: takes its frames, makes the frames for it. No sockets, no waiting.
 
-`Office` has what all clients of a process share.
+`Office` holds what all clients of a process share.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from drover.web.permissions import Permissions, Verb
 PHOENIX: Final = "phoenix"
 """The topic of heartbeats."""
 AGENTS: Final = (Role.ANON, Role.DEVICE)
-"""The keys of phones."""
+"""The roles of keys in phones."""
 PRIVATE: Final = "private_channels"
-"""In the table of permissions."""
+"""The name of private channels in the table of permissions."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _EMPTY: Final = b"{}"
@@ -90,7 +90,7 @@ _decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
 
 @dataclass
 class Open:
-    """What the channels of a process take."""
+    """Counts what all channels of a process use."""
 
     channels: int = 0
     filter_chars: int = 0
@@ -105,7 +105,7 @@ class Office:
     subscriptions: Subscriptions[Channel] = field(default_factory=Subscriptions)
     open: Open = field(default_factory=Open)
     clock: Callable[[], float] = time.time
-    """Unix time, for tokens."""
+    """The Unix time, to check when tokens expire."""
 
 
 class Channel:
@@ -127,7 +127,7 @@ class Channel:
             len(frame.payload) / limits.JOIN_BYTES_PER_MESSAGE
             + pattern_chars(self.asked) / limits.PATTERN_CHARS_PER_MESSAGE
         )
-        """In messages."""
+        """How many messages a join of this channel counts as."""
         self.hears_itself: Final = bool(broadcast.self)
         self.acknowledges: Final = bool(broadcast.ack)
         self.sees_presence: Final = presence.enabled is not False
@@ -148,7 +148,7 @@ class Channel:
 
 
 class TooManyMessages(Exception):
-    """The client sends faster than it may."""
+    """The client sends more messages than it may."""
 
 
 class Session:
@@ -160,7 +160,7 @@ class Session:
         send: Callable[[bytes], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`headers`: the key that the socket was opened with. `send`: never waits."""
+        """`headers`: with the key that opened the socket. `send`: queues a frame for the client, without waiting."""
         self.vsn: Final = vsn
         self.send: Final = send
         self.channels: dict[str, Channel] = {}
@@ -176,7 +176,7 @@ class Session:
         }
 
     def receive(self, data: str | bytes) -> None:
-        """Handle one frame. `NotYet`: it had no effect yet; try again then. `BadFrame`: it cannot be read."""
+        """Handle one frame. Raises `BadFrame`, or `NotYet` if nothing was done: wait, then call again."""
         self._allowance.use(1.0)
         frame = decode(data, self.vsn)
         if frame.topic == PHOENIX:
@@ -199,12 +199,12 @@ class Session:
                 self._close(channel, "InvalidJWTToken: Token has expired")
 
     def rejoin(self, channel: Channel, why: str) -> None:
-        """The client has missed changes. An error makes it join again by itself, and then it reads."""
+        """Send an error, because the client has missed changes. Clients then join again by themselves, and read."""
         self._drop(channel)
         channel.push("phx_error", _encode({"reason": why}))
 
     def close(self) -> None:
-        """The socket is gone."""
+        """Leave all channels, because the socket was closed."""
         for channel in [*self.channels.values()]:
             self._drop(channel)
 
@@ -236,7 +236,7 @@ class Session:
         except (ApiError, BadBinding) as error:
             self._refuse(frame, _why(error))
             return
-        if (old := self.channels.get(frame.topic)) is not None:  # as Phoenix does: the newer join wins
+        if (old := self.channels.get(frame.topic)) is not None:  # as in Phoenix, the newer join replaces the older
             self._drop(old)
             old.push("phx_close", _EMPTY)
         if (full := self._why_full(channel, bindings, principal)) is not None:
@@ -263,7 +263,7 @@ class Session:
         channel.push("phx_close", _EMPTY)
 
     def _refresh(self, channel: Channel, frame: Frame) -> None:
-        """A newer token: from now on the channel has its rights, and no others."""
+        """Take a newer token. From now on, the channel has the rights of this token."""
         token = _decode_token(frame.payload).access_token
         if token is None:
             return
@@ -320,10 +320,10 @@ class Session:
             return
         self._reply(frame, "ok", _EMPTY, channel)
 
-    # Parts
+    # Steps that several frames share
 
     def _track(self, channel: Channel, payload: dict[str, Any]) -> bool:
-        """False: the topic has no room for it."""
+        """Make the client present. Return False if the topic has no room for it."""
         old, ref = channel.present, uuid4().hex[:16]
         meta = meta_of(payload, ref, None if old is None else old.ref)
         more_bytes = presence_bytes(channel.presence_key, meta)
@@ -342,7 +342,7 @@ class Session:
             self._office.rooms.move((old, False))
 
     def _why_full(self, channel: Channel, bindings: list[Binding], principal: Principal) -> str | None:
-        """Why there is no room for another channel; None: there is."""
+        """Return why another channel would exceed a limit. None: it does not."""
         if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
             return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
         is_agent, taken = principal.role in AGENTS, self._office.open
@@ -364,7 +364,7 @@ class Session:
         return None
 
     def _authenticate(self, token: str | None) -> Principal:
-        """The owner of the token; without one, of the socket's key. Raises 401."""
+        """Find the owner of the token or, without a token, of the key that opened the socket. Raises 401."""
         if not token:
             return self._office.auth.authenticate(self._headers)
         return self._office.auth.authenticate({**self._headers, "Authorization": f"Bearer {token}"})
@@ -382,7 +382,7 @@ class Session:
         channel.bindings = []
 
     def _close(self, channel: Channel, why: str) -> None:
-        """For good: the client must do something before it can join again."""
+        """Close a channel so that the client does not join again by itself, for example without a new token."""
         self._drop(channel)
         channel.system("error", why)
         channel.push("phx_close", _EMPTY)
@@ -407,7 +407,7 @@ class Session:
 
 
 class _Allowance:
-    """A token bucket of one socket."""
+    """A token bucket that limits the messages of one socket."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -433,7 +433,7 @@ def _is_short(ref: Ref) -> bool:
 
 
 def _is_of(channel: Channel, frame: Frame) -> bool:
-    """A frame that was sent before the channel was joined again has another reference."""
+    """Whether the frame belongs to the current join of the channel. Frames sent before it have another `join_ref`."""
     return frame.join_ref is None or frame.join_ref == channel.join_ref
 
 

@@ -1,4 +1,4 @@
-"""`/realtime/v1`: its WebSocket, and broadcasts over HTTP."""
+"""`/realtime/v1`: the WebSocket, and broadcasts over HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import PREFIX, said
 from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
 from drover.api.realtime.watcher import RowsWatcher
-from drover.service.tasks import end
+from drover.service.tasks import in_background
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.errors import NotYet, invalid, too_large, unavailable
@@ -29,7 +29,7 @@ PATH: Final = "/realtime/v1/websocket"
 BROADCAST_PATH: Final = "/realtime/v1/api/broadcast"
 EVENT_PATH: Final = BROADCAST_PATH + "/{topic}/events/{event}"
 FAREWELL_S: Final = 3.0
-"""Limit at shutdown for the close of all sockets together."""
+"""Time for closing all sockets at shutdown."""
 _BYTES: Final = "application/octet-stream"
 
 
@@ -71,12 +71,9 @@ class Realtime:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Ends what has expired, and tells the other processes that this one is there."""
-        task = asyncio.create_task(self._look(), name="realtime-look")
-        try:
+        """Close expired channels, send rejoin requests, and send heartbeats to the other processes."""
+        async with in_background(self._look(), name="realtime-look"):
             yield
-        finally:
-            await end(task)
 
     @handles(
         Route(
@@ -88,7 +85,7 @@ class Realtime:
             description="Frames are those of Phoenix channels; docs/realtime.md says what is supported.",
             permission=BY_HANDLER,
             parameters=(
-                Parameter("apikey", str, "The caller's key; or send it as a header."),
+                Parameter("apikey", str, "The caller's key. It can also be a header."),
                 Parameter("vsn", str, "1.0.0 (objects, the default) or 2.0.0 (arrays)."),
             ),
             answers={101: Answer(None, "Switching protocols")},
@@ -128,7 +125,7 @@ class Realtime:
         principal = self.office.auth.authenticate(request.headers)
         messages = _body.decode(await read_body(request)).messages
         payloads = [_encode(message.payload) for message in messages]
-        for message, payload in zip(messages, payloads, strict=True):  # all of them, or none
+        for message, payload in zip(messages, payloads, strict=True):  # check all before any is sent
             self._check(principal, message, payload)
         for message, payload in zip(messages, payloads, strict=True):
             self._send(message, payload)
@@ -144,9 +141,9 @@ class Realtime:
             description="The body is the payload: JSON, or plain bytes as application/octet-stream.",
             permission=BY_HANDLER,
             parameters=(
-                in_path("topic", str, "Without the prefix `realtime:`."),
+                in_path("topic", str, "The name of the topic, without the prefix `realtime:`."),
                 in_path("event", str, "The name of the event."),
-                Parameter("private", bool, "To the private channel of this name."),
+                Parameter("private", bool, "`true`: to the private channel of this name."),
             ),
             answers={202: Answer(None, "On its way")},
             errors=(400, 413, 415, 429),
@@ -207,7 +204,7 @@ class Realtime:
 
 
 class RealtimeSocket:
-    """One socket from its upgrade to its close, in the shape that `web.sockets` expects."""
+    """One socket from its upgrade to its close. Has the methods that `web.sockets` calls."""
 
     def __init__(self, realtime: Realtime, connection: Connection, session: Session, *, is_agent: bool) -> None:
         self.session: Final = session
@@ -244,7 +241,7 @@ class RealtimeSocket:
 
 
 def _headers(request: web.Request) -> Mapping[str, str]:
-    """The key as a header: browsers cannot send headers with a WebSocket, so clients put it into the query."""
+    """Return the key as headers. Clients put it into the query, because browsers cannot add headers to a WebSocket."""
     found = {name: request.headers[name] for name in ("apikey", "Authorization") if name in request.headers}
     if key := request.query.get("apikey"):
         found["apikey"] = key

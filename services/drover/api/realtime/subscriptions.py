@@ -1,6 +1,7 @@
-"""Who wants which changes: subscriptions by relation and, where a filter asks for one value, by that value. Pure.
+"""Finds the subscribers of a change. Pure.
 
-A change costs as much as it has receivers, not as there are subscriptions.
+Subscriptions are indexed by relation, and those with an `eq` filter also by its value. So the cost of a change depends
+on how many receive it, not on how many subscriptions there are.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ class Wish(msgspec.Struct, frozen=True):
     """A `Type`, or `ALL`."""
     conditions: tuple[Condition, ...] = ()
     owner: Condition | None = None
-    """The caller sees only these rows. Unlike a filter it also holds for deleted rows."""
+    """The condition that a row is the caller's own. Unlike a filter, it also limits deleted rows."""
     select: Select = None
 
     def wants(self, type_: Type) -> bool:
         return self.event in (ALL, type_)
 
     def indexed(self) -> Condition | None:
-        """The condition by which it can be found, if there is one."""
+        """Return the condition by which the wish is indexed, if it has one."""
         if self.owner is not None:
             return self.owner
         return next((one for one in self.conditions if one.is_equality), None)
 
     @property
     def comparisons(self) -> int:
-        """What it costs to test a row, without the condition by which it is found."""
+        """How many comparisons it costs to test a row. The condition in the index costs none."""
         found = self.indexed()
         return sum(one.comparisons for one in self.conditions if one is not found)
 
@@ -78,19 +79,19 @@ class _Values:
 
 
 class _Wishes(Generic[S]):
-    """Wishes with their subscribers."""
+    """Wishes, each with its subscribers."""
 
     def __init__(self) -> None:
         self.members: dict[Wish, dict[tuple[S, int], None]] = {}
 
     def add(self, wish: Wish, subscriber: S, id_: int) -> bool:
-        """Whether it is the first subscriber."""
+        """Add a subscriber. Return whether it is the first of this wish."""
         members = self.members.setdefault(wish, {})
         members[subscriber, id_] = None
         return len(members) == 1
 
     def remove(self, wish: Wish, subscriber: S, id_: int) -> bool:
-        """Whether it was the last subscriber."""
+        """Remove a subscriber. Return whether it was the last of this wish."""
         members = self.members[wish]
         del members[subscriber, id_]
         if members:
@@ -111,7 +112,7 @@ class _Relation(Generic[S]):
         return self.by_value.setdefault((found.column, found.type), {}).setdefault(found.value, _Wishes())
 
     def tidy(self, wish: Wish) -> None:
-        """Forget what has become empty."""
+        """Remove index entries that have become empty."""
         found = wish.indexed()
         if found is None or self.place(wish).members:
             return
@@ -127,7 +128,7 @@ class _Relation(Generic[S]):
                 yield wishes
 
     def concerned(self, key: _Values) -> Iterator[_Wishes[S]]:
-        """Those that a row with this key may concern: columns that are not part of the key are unknown."""
+        """Find wishes that may match a deleted row. Only the columns of its key are known."""
         yield self.others
         for (column, type_), by_value in self.by_value.items():
             if column not in key.row:
@@ -145,15 +146,15 @@ class Subscriptions(Generic[S]):
     def __init__(self) -> None:
         self._relations: dict[str, _Relation[S]] = {}
         self.total = 0
-        """How many were added and not removed."""
+        """The number of subscriptions."""
         self.comparisons = 0
-        """Of all distinct wishes."""
+        """The comparisons of all distinct wishes."""
 
     def __contains__(self, relation: str) -> bool:
         return relation in self._relations
 
     def __len__(self) -> int:
-        """How many distinct wishes there are."""
+        """The number of distinct wishes."""
         return sum(len(wishes.members) for one in self._relations.values() for wishes in one.everything())
 
     def add(self, wish: Wish, subscriber: S, id_: int) -> None:
@@ -171,17 +172,17 @@ class Subscriptions(Generic[S]):
             del self._relations[wish.relation]
 
     def written(self, relation: str, type_: Type, row: Mapping[str, Any]) -> Hits[S]:
-        """Who gets a row that was inserted or updated."""
+        """Find who gets a row that was inserted or updated."""
         values, hits = _Values(row), Hits[S]()
         for wishes in self._relations[relation].candidates(values):
             for wish, members in wishes.members.items():
-                # The owner was compared by the index.
+                # The index has already compared the owner.
                 if wish.wants(type_) and all(map(values.satisfy, wish.conditions)):
                     _hit(hits, wish, members)
         return hits
 
     def deleted(self, relation: str, key: Mapping[str, Any]) -> Hits[S]:
-        """Who gets a row that is gone. Nothing but its key is known, so filters by other columns let it pass."""
+        """Find who gets a deleted row. Only its key is known, so filters on other columns let it pass."""
         values, hits = _Values(key), Hits[S]()
         for wishes in self._relations[relation].concerned(values):
             for wish, members in wishes.members.items():
@@ -199,7 +200,7 @@ class Subscriptions(Generic[S]):
 
 
 def _may_concern(wish: Wish, values: _Values) -> bool:
-    if wish.owner is not None and not values.satisfy(wish.owner):  # null where the key does not name the owner
+    if wish.owner is not None and not values.satisfy(wish.owner):  # the owner is null if it is no part of the key
         return False
     return all(values.satisfy(one) for one in wish.conditions if one.column in values.row)
 

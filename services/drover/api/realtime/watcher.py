@@ -1,4 +1,4 @@
-"""Changed rows on their way to the channels, and the resets that make clients join and read again."""
+"""Passes changed rows on to channels, and asks channels that have missed changes to join again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ_AGAIN: Final = "Changes were missed ({why}): join again, then read again"
 
 
 class RowsWatcher:
-    """In the shape that the hub of changed rows expects."""
+    """Has the methods that the hub of changed rows calls."""
 
     def __init__(self, office: Office, clock: Callable[[], float] = time.monotonic) -> None:
         self._subscriptions = office.subscriptions
@@ -35,8 +35,11 @@ class RowsWatcher:
                 self._to_rejoin.setdefault(channel, why)
 
     def look(self) -> None:
-        """Tell those who have missed something, a part of them at a time: all of them read again after it. A projector
-        that is behind resets each second, so a channel that has just joined waits."""
+        """Ask channels that have missed changes to join again.
+
+        Clients read when they join, so only some channels are asked at a time. While a projector is behind, changes are
+        missed every second, so a channel that has just joined is asked later.
+        """
         told = 0
         joined_before = self._clock() - REJOIN_AFTER_S
         for channel, why in [*self._to_rejoin.items()]:

@@ -23,20 +23,20 @@ STALE_S: Final = 5.0
 down."""
 LOOK_S: Final = 1.0
 RING_EVERY_S: Final = 0.02
-"""Minimum seconds between two wake-ups of all streams: several projectors publish some 30 batches a second each."""
+"""Minimum seconds between two wake-ups of all streams. Each projector publishes some 30 batches a second."""
 RING_EVERY_MAX_S: Final = 0.25
 STREAM_S: Final = 0.0005
-"""Seconds between two wake-ups for each open stream: each of them builds and sends a chunk, so few streams are quick,
-and many do not use up the process."""
+"""Each open stream adds this many seconds to the time between two wake-ups, because each builds and sends a chunk. So
+few streams are quick, and many do not use up the process."""
 BATCH_S: Final = 0.05
-"""How long to wait for the other messages of a batch, which may have been lost."""
+"""How long to wait for the remaining messages of a batch. They may be lost."""
 
 
 class Watcher(Protocol):
-    """Gets every message at once, without a wake-up."""
+    """Receives every message at once; streams receive them after a wake-up."""
 
     def changed(self, relation: str, message: RowsChanged) -> None:
-        """It follows on what was heard before."""
+        """Handle changed rows. No message before this one was missed."""
 
     def reset(self, relations: Resets) -> None: ...
 
@@ -73,7 +73,7 @@ class Hub:
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
         self._ring_at = float("inf")
-        """When the ring is due. Timers of uvloop do not always know it."""
+        """When `_ring` is due. Timers of uvloop do not always tell."""
         self._rang_at = float("-inf")
         self._watchers: list[Watcher] = []
         self._streams = 0
@@ -145,7 +145,7 @@ class Hub:
             self._wake()
 
     def _wake(self, in_s: float = 0.0) -> None:
-        """Wake the streams after this time, at the latest: after a quiet time at once, otherwise when they are due."""
+        """Wake the streams after `in_s`, but not before the minimum time since the last wake-up has passed."""
         loop = asyncio.get_running_loop()
         every_s = max(RING_EVERY_S, min(RING_EVERY_MAX_S, self._streams * STREAM_S))
         at = max(loop.time() + in_s, self._rang_at + every_s)

@@ -26,7 +26,7 @@ class RowsTold(msgspec.Struct, frozen=True):
 
 
 Resets = Mapping[str, Why]
-"""Relations that must be read again."""
+"""Relations that clients must read again, each with the reason."""
 
 
 class Line:
@@ -63,7 +63,7 @@ class Line:
         }
 
     def _begin(self, epoch: str, last: dict[str, int], seq: int) -> Resets:
-        """The first epoch resets nobody who listens from now on: this process has heard every message so far."""
+        """Start a new epoch. All relations must be read again, except in the first epoch: nothing was missed yet."""
         is_first = self.epoch is None
         self.epoch = epoch
         self.seq = seq  # may be lower than before: a rebuilt read model starts over

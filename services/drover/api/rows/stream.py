@@ -211,7 +211,7 @@ class RowsSession:
         return frames
 
     def _is_behind(self) -> bool:
-        """Whether there was more than fits into a chunk, or more has come since."""
+        """Whether changes are left that are not sent yet."""
         return any(one.track.newest > one.number for one in self._followers)
 
     def _token(self) -> str:

@@ -85,7 +85,7 @@ class Track:
         """Add changed rows. False: they do not continue from the last position, so a message was lost and clients must
         read again."""
         if self.last is None and self._entries and after <= self._entries[-1].to:
-            # Readers were already told to read at a later position. Who comes back must have read there, too.
+            # Readers were already told to read at a later position. A reader that resumes must have read there.
             self.last, self._floor_position = after, self._entries[-1].to
         if after != self.last:
             self.reset(Why.HOLE, to)

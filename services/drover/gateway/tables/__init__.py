@@ -1,1 +1,1 @@
-"""What each relation takes in a write: which columns mean which command. `writes` has the mechanism."""
+"""Declares for each relation which columns of a write make which command. The package `writes` does the rest."""

@@ -1,8 +1,7 @@
-"""Writes of `alarm` (004): alarms of pages, and what a sender of the users' own does with them.
+"""Writes of `alarm` (004): by apps, which set alarms, and by senders of the users' own, which send them.
 
-Such a sender claims an alarm by writing `processed_at`, releases it by writing null, and reports a sending by a
-`sent_count` that is one higher. The writer decides what columns mean, and whether the row still is what the filters
-found.
+Such a sender claims an alarm by writing `processed_at`, releases it by writing null, and reports a sending by writing a
+`sent_count` that is one higher. The writer decides these commands, and checks that the row still matches the filters.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ from drover.web.errors import invalid
 RELATION: Final = "alarm"
 _NEW: Final[Row] = dict.fromkeys(RELATIONS[RELATION].columns) | {"attempt": 0, "shift_min": 0}
 _FIXED: Final = frozenset({"page_id", "user_id", "created_at", "title", "body"})
-"""Columns that no sender changes. A filter on them is not checked again."""
+"""Columns that no sender changes. The writer does not check filters on them again."""
 _CHECKED: Final = frozenset({"processed_at", "sent_count", "next_alarm_time"})
-"""Columns that the writer checks by themselves. For a filter on any other column, it checks all of these."""
+"""The writer checks a filter on one of these columns again. For a filter on any other column, it checks all three."""
 
 
 class AlarmChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,14 +56,14 @@ class AlarmChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewAlarm(AlarmChange, kw_only=True):
-    """A row of `alarm` as a client writes it. Without a time it is due now."""
+    """A row of `alarm` as a client writes it. Without `next_alarm_time` it is due now."""
 
     page_id: str
     user_id: str
 
 
 def _columns(change: AlarmChange) -> dict[str, Any]:
-    """The same as fields of a command. A text of null is empty; null in `processed_at` ends a claim."""
+    """Return the columns as fields of a command. A null text becomes empty; a null `processed_at` ends a claim."""
     given = {name: value for name, value in asdict(change).items() if value is not UNSET}
     for name in ("title", "body"):
         if name in given:
@@ -92,7 +91,7 @@ def _added(edge: Edge, command: AddAlarm, done: Accepted) -> Row:
 
 
 def _as_sent(command: AddAlarm, refused: Rejected) -> ChangeAlarm:
-    """An alarm that exists keeps its count: apps register with the first one (004)."""
+    """Make the change of an existing alarm. A count of 1 is ignored: apps register every alarm with it (004)."""
     columns = fields_of(AlarmRow, command)
     if command.sent_count == SENT_COUNT_FIRST:
         columns["sent_count"] = None
@@ -108,7 +107,7 @@ def _delete(target: Target) -> DeleteAlarm:
 
 
 def _seen(target: Target) -> AlarmSeen | None:
-    """What the filters have found, as far as it can change."""
+    """Return the values that the filters matched and that can change."""
     asked, row = target.by - _FIXED, target.row
     if not asked:
         return None

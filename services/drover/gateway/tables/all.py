@@ -1,4 +1,4 @@
-"""All relations that take writes. Add a declaration here; its routes and their documentation follow."""
+"""All relations that take writes. Routes and their documentation follow from this list."""
 
 from __future__ import annotations
 

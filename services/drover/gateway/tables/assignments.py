@@ -37,7 +37,7 @@ class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
 class AssignmentChange(ReportBody):
     """A report by an agent, or `cancelled`, which a person writes.
 
-    A report without a status is about running work: progress alone, or an error.
+    A report without a status means `running`: it has progress or an error.
     """
 
     status: Literal["running", "completed", "failed", "pending", "cancelled"] = "running"  # type: ignore[assignment]
@@ -55,7 +55,7 @@ USED: Final[dict[str, frozenset[str]]] = {
     "pending": _EVERY | _ERROR,
     "cancelled": frozenset({"status"}),
 }
-"""The columns that mean something, by status."""
+"""The columns that have an effect, by status."""
 
 
 def _assign(edge: Edge, row: NewAssignment) -> AssignJob:
@@ -68,24 +68,28 @@ async def _apply(change: AssignmentChange, targets: Sequence[Target], sending: S
     sending.use_only(USED[change.status])
     if change.status == "cancelled":
         return await _cancel(targets, sending)
-    return await asyncio.gather(*(_report(change, target, sending) for target in targets))
+    return await asyncio.gather(
+        *(report(change, target, sending, only_if=target.filtered("status")) for target in targets)
+    )
 
 
 async def _cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
-    # Cancelling needs the permission to create: every phone may report, and that is not enough.
+    # Cancelling needs the permission to create. The permission to report is not enough, because every phone has it.
     sending.edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
     commands = [CancelAssignment(target.id, only_if=target.filtered("status")) for target in targets]
     return await sending.send(commands, [target.id for target in targets])
 
 
-async def _report(change: AssignmentChange, target: Target, sending: Sending) -> Accepted | ApiError | None:
+async def report(
+    body: ReportBody, target: Target, sending: Sending, *, only_if: str | None, by_pc: bool = False
+) -> Accepted | ApiError | None:
+    """Submit a report on one assignment. `only_if` and `by_pc` are those of `Reports.submit`."""
     edge, origin = sending.edge, sending.origin
-    if change.run is None and target.row:  # the filters matched this run, and no other
-        change = msgspec.structs.replace(change, run=target.fence("run"))
-    only_if = target.filtered("status")
+    if body.run is None and target.row:  # the report must not count for a later run
+        body = msgspec.structs.replace(body, run=target.fence("run"))
     try:
         done = await edge.reports.submit(
-            sending.principal, target.id, change, key=origin.key, raw=origin.raw, only_if=only_if
+            sending.principal, target.id, body, key=origin.key, raw=origin.raw, only_if=only_if, by_pc=by_pc
         )
     except ApiError as error:
         return error
@@ -94,13 +98,13 @@ async def _report(change: AssignmentChange, target: Target, sending: Sending) ->
 
 
 def _assigned(edge: Edge, command: AssignJob, done: Accepted) -> Row:
-    """The new assignment, or the one that existed already."""
+    """Make the row of the new assignment, or of the one that existed already."""
     named = {"job_id": command.job_id, "device_id": command.device_id, "status": "pending"}
     return named | row_of(edge, done.result["id"], None)
 
 
 def row_of(edge: Edge, assignment_id: str, done: Accepted | None) -> Row:
-    """The row from live state and from the answer to the command. Of an ended assignment it has a few columns."""
+    """Make a row from live state and the answer to the command. An ended assignment has only a few columns."""
     fleet = edge.roster.fleet
     told: Row = done.result if done is not None and isinstance(done.result, dict) else {}
     if (assignment := fleet.assignments.get(assignment_id)) is not None:

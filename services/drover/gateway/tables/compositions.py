@@ -41,7 +41,7 @@ def _describe(edge: Edge, row: NewComposition) -> DescribeComposition:
 
 
 def _described(edge: Edge, command: DescribeComposition, done: Accepted) -> Row:
-    """What the command recorded; if nothing changed, what it said."""
+    """Make the row from the recorded values or, if nothing changed, from the command."""
     blank: Row = dict.fromkeys(RELATIONS["aep_compositions"].columns)
     said = fields_of(CompositionChange, command)
     return blank | {"id": command.composition_id} | said | (done.result or {})
@@ -61,7 +61,7 @@ async def _apply(change: CompositionChange, targets: Sequence[Target], sending: 
 
 
 def _known(composition_id: str, found: Outcome) -> Outcome:
-    """Reject a composition without a version: it does not exist."""
+    """Reject a composition that does not exist: its version is 0."""
     if isinstance(found, Accepted) and not found.result["version"]:
         return Rejected(Code.NOT_FOUND, f"There is no composition {composition_id}", {"id": composition_id})
     return found

@@ -22,13 +22,13 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     @property
     def claims_life(self) -> bool:
-        """Whether the body claims what only the phone itself can know."""
+        """Whether the body has claims that only the phone itself can make."""
         claimed = (self.last_seen_at, self.screen_locked, self.battery_pct)
         return self.status not in (UNSET, DeviceStatus.OFFLINE) or any(claim is not UNSET for claim in claimed)
 
     @property
     def resets(self) -> bool:
-        """Whether the body clears an error, if the back office sends it."""
+        """Whether the body clears the error of a device, if it comes from the back office."""
         return self.status is DeviceStatus.OFFLINE and not self.claims_life
 
     def claims(self) -> dict[str, Any] | None:
@@ -46,7 +46,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class DeviceChange(Heartbeat):
-    """Everything that the back office may write: the claims of a heartbeat, or these changes."""
+    """All columns that the back office may write: those of a heartbeat, and these."""
 
     group_id: str | UnsetType = UNSET
     pc_id: str | UnsetType = UNSET

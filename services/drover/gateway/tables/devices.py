@@ -48,13 +48,13 @@ def _register(edge: Edge, row: NewDevice) -> RegisterDevice:
 
 
 def _registered(edge: Edge, command: RegisterDevice, done: Accepted) -> Row:
-    """What the command recorded; other columns from live state."""
+    """Make the row from the recorded values. Other columns come from live state."""
     told = recorded(RELATIONS["devices"], done)
     return _row(edge, told["id"], None) | told
 
 
 def _merge(command: RegisterDevice, refused: Rejected) -> ChangeDevice | None:
-    """What was sent, for the device that exists. None if it would get another serial number."""
+    """Make the change of the existing device. None if the serial number differs, because it cannot change."""
     assert refused.details is not None
     if refused.details["field"] != "serial_number":
         return None
@@ -73,7 +73,7 @@ def _by_serial(edge: Edge, serial_number: str) -> str | None:
 
 
 async def _apply(change: DeviceChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
-    """A change by the back office, or a heartbeat."""
+    """Apply a change by the back office, or a heartbeat."""
     by_office = sending.grant.columns is None
     for target in targets:
         check_own(sending.grant, sending.principal, target.id)
@@ -97,7 +97,7 @@ async def _apply(change: DeviceChange, targets: Sequence[Target], sending: Sendi
 
 
 def _collect(results: dict[str, Result], ids: Sequence[str], outcomes: Sequence[Outcome]) -> None:
-    """A refusal of either command is the result of the row."""
+    """Store the outcomes. If one of two commands for a device is refused, the refusal is its result."""
     for device_id, outcome in zip(ids, outcomes, strict=True):
         if not isinstance(results[device_id], Rejected):
             results[device_id] = outcome
@@ -111,7 +111,7 @@ async def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sendin
     heard = Accepted(0, {"last_seen_at": now})
     results: dict[str, Result] = {target.id: _known(edge, target.id) or heard for target in targets}
     there = [device_id for device_id, result in results.items() if result is heard]
-    for device_id in there:  # before the limits: a throttled device must not silence the others
+    for device_id in there:  # before the limits, because a throttled device must not stop the heartbeats of the others
         edge.telemetry.beat(device_id, now, claims)
     for device_id in there:
         edge.limits.check_heartbeat(device_id)
@@ -123,7 +123,7 @@ async def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sendin
 
 
 def _known(edge: Edge, device_id: str) -> Result:
-    """None if the device exists."""
+    """Return an error if the device does not exist."""
     return None if device_id in edge.roster.fleet.devices else absent(edge.roster)
 
 

@@ -1,4 +1,4 @@
-"""Writes of `aep_field_mapping`: which field of gfx_data goes to which layer. Workers notice changes themselves."""
+"""Writes of `aep_field_mapping`: which field of gfx_data goes to which layer. Workers notice changes by themselves."""
 
 from __future__ import annotations
 

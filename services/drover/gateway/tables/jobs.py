@@ -22,7 +22,7 @@ from drover.gateway.writes.shown import live
 from drover.web.errors import invalid
 
 NOBODY_YET: Final = JobTarget(device_ids=())
-"""Only devices that are assigned by name."""
+"""The target of a job that only devices assigned by name may run."""
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -47,7 +47,7 @@ _BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]]
 
 
 def create(edge: Edge, spec: JobSpec, *, is_active: bool) -> CreateJob:
-    """The command for a new row of `jobs` or `tasks`, whose id its client may choose."""
+    """Make the command for a new row of `jobs` or `tasks`. Clients may choose the id."""
     id_ = getattr(spec, "id", UNSET)
     fields = fields_of(JobSpec, spec)
     if spec.target is None and edge.jobs_for == "assigned":
@@ -75,13 +75,13 @@ def _check(change: JobChange) -> None:
 
 
 def _created(edge: Edge, command: CreateJob, done: Accepted) -> Row:
-    """What the command recorded; other columns from live state."""
+    """Make the row from the recorded values. Other columns come from live state."""
     told: Row = done.result
     return _row(edge, told["id"], None) | told
 
 
 def _row(edge: Edge, job_id: str, done: Accepted | None) -> Row:
-    # A roster that is more than a second late shows the job as it was.
+    # If the roster is more than a second late, it may still show the job as it was before.
     job = edge.roster.fleet.jobs.get(job_id)
     return {"id": job_id} if job is None else job_row(job)
 

@@ -35,7 +35,7 @@ class PcChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def only_new(command: RegisterPc) -> RegisterPc:
-    """The command that leaves an existing PC as it is."""
+    """Make the command that is refused if the PC exists."""
     return replace(command, is_new=True)
 
 
@@ -64,7 +64,7 @@ async def _apply(change: PcChange, targets: Sequence[Target], sending: Sending) 
 
 
 def _shown(edge: Edge, command: RegisterPc, done: Accepted) -> Row:
-    # The roster may be late; show at least what the command says.
+    # The roster may be late, so show the values of the command.
     return _row(edge, command.pc_id, done) | {"id": command.pc_id, "capacity": command.capacity}
 
 
@@ -73,7 +73,7 @@ def _row(edge: Edge, pc_id: str, done: Accepted | None) -> Row:
 
 
 def pc_row(fleet: Fleet, pc_id: str) -> Row:
-    """The columns of `pcs`, from live state."""
+    """Make the columns of `pcs` from live state."""
     pc = fleet.pcs[pc_id]
     count = Counter(fleet.devices[device_id].status for device_id in pc.devices)
     return {

@@ -1,7 +1,7 @@
 """Writes of `render_queue`: request, cancel, release and repeat renders (003 §4.2), and the work of external workers.
 
-An external worker is one of the users' own (003 §3): it claims a render and reports on it by writes of this table. Our
-workers do the same over the bus.
+An external worker is one of the users' own (003 §3). It claims a render and reports on it by writing to this table. Our
+own workers do the same over the bus.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from drover.web.permissions import Verb
 from drover.web.postgrest.sealed import Unseal
 
 GFX_DATA: Final = "render_queue.gfx_data"
-"""The name of gfx_data in the table of permissions."""
+"""The name of the column gfx_data in the table of permissions."""
 _HINT: Final = (
     "Write a status: cancelled, or pending, which takes the render from its worker or, if it failed or was cancelled, "
     "runs it again. A worker claims it with preparing and its worker_id, and then reports rendering, encoding, "
@@ -59,15 +59,15 @@ _USED: Final[dict[str | None, frozenset[str]]] = {
     "completed": _WORK | {"status", "output_file_path", "output_size_bytes", "output_sha256"},
     "failed": _WORK | {"status", "error_message"},
 }
-"""The columns that mean something, by status. `pending` is in `_release`."""
+"""The columns that have an effect, by status. `_release` handles `pending`."""
 _UNCHANGING: Final = frozenset(
     {"id", "composition_id", "composition_name", "cue_item_id", "broadcast_date", "created_at", "gfx_data"}
 )
-"""Columns that no later write changes, so a filter on them is no precondition."""
+"""Columns that never change after the insert, so a filter on them needs no second check."""
 _FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
 _OF_RUN: Final = frozenset({"run", "nexrender_job_id"})
-"""Columns that stay the same while a worker has the render. A filter on any other column demands all that the queue
-checks: whatever the worker reports may have changed it."""
+"""Columns that do not change while a worker holds the render. A filter on any other column makes the queue check all
+columns of the fence, because a report of the worker may have changed it."""
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
@@ -110,7 +110,7 @@ class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
     status: Word | UnsetType = UNSET
     """nexrender's words `queued`, `finished` and `error` mean `rendering`, `uploading` and `failed`."""
     worker_id: str | None = None
-    """With `preparing`: who claims. With a report: who reports, which must be who has claimed."""
+    """With `preparing`: the worker that claims. With a report: the worker that reports; it must have the claim."""
     lock_expires_at: datetime | None = None
     """The end of the lease, at most as late as `DROVER_RENDER_LEASE_S` allows. Without a time zone: UTC, as in
     Postgres."""
@@ -132,7 +132,7 @@ class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def unseal(edge: Edge, principal: Principal) -> Unseal:
-    """The function that opens gfx_data for this caller, or refuses it."""
+    """Return the function that decrypts gfx_data, or that refuses it if this caller may not read it."""
     return edge.gfx_data.opener(may=edge.permissions.may(principal, GFX_DATA, Verb.READ))
 
 
@@ -179,7 +179,7 @@ def _report(change: RenderChange, target: Target) -> Command:
     status, job_id = change.means, change.nexrender_job_id
     return ReportWork(
         render_id=int(target.id),
-        status=status,  # type: ignore[arg-type]  # those of a report are left
+        status=status,  # type: ignore[arg-type]  # only the statuses of a report reach this
         worker_id=change.worker_id,
         progress=change.progress,
         nexrender_job_id=None if job_id is None else str(job_id),
@@ -193,12 +193,12 @@ def _report(change: RenderChange, target: Target) -> Command:
 
 
 async def _release(change: RenderChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
-    """Take the renders from their workers; run those again that have ended."""
+    """Take renders from their workers, and run ended renders again."""
     cleared = {name for name in ("worker_id", "lock_expires_at") if getattr(change, name) is None}
     sending.use_only({"status"} | cleared)
     outcomes = await _send(ReleaseRender, [target for target in targets if not _ended(target)], sending)
-    # The writer knows which renders have ended. Whoever named one by its number does not, so try it. A repeat with the
-    # same id does not take the repeated render from its new worker.
+    # If the request names renders by id alone, only the writer knows which have ended: it refuses to release them. The
+    # two commands have the same id, so a repeat of the request does not take the render from its next worker.
     again = [one for one in targets if _ended(one) or (not one.row and _is_conflict(outcomes[one.id]))]
     outcomes |= await _send(RerunRender, again, sending)
     return [outcomes[target.id] for target in targets]
@@ -217,7 +217,7 @@ def _ended(target: Target) -> bool:
 
 
 def _fence(target: Target) -> RowFence | None:
-    """What the filters asked for. Null and the worker of an ended render stand for the status that they go with."""
+    """Return the values that the filters matched. For a render that no worker holds, run and status stand for all."""
     asked = target.by - _UNCHANGING
     if not asked:
         return None

@@ -1,4 +1,4 @@
-"""Writes of `saju_tests` (001). Whoever writes rows here charges and refunds by writing `users.remaining_tests`."""
+"""Writes of `saju_tests` (001). Its callers charge and refund themselves, by writing `users.remaining_tests`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from drover.web.postgrest.read import fetch
 
 RELATION: Final = "saju_tests"
 FORGOTTEN_AFTER: Final = ARCHIVE_AFTER / 2
-"""The writer may have forgotten a test that ended longer ago than this; the half is for clocks that differ."""
+"""The writer may have forgotten tests that ended longer ago. Half of `ARCHIVE_AFTER`, because clocks differ."""
 
 
 class _Id(msgspec.Struct):
@@ -37,7 +37,7 @@ _decode: Final = msgspec.json.Decoder(list[_Id]).decode
 
 
 class TestOutcome(msgspec.Struct, forbid_unknown_fields=True):
-    """What a client may write of a test. An end is final."""
+    """What a client may write about a test. An ended test cannot change."""
 
     __test__ = False  # pytest must not collect it
 
@@ -53,7 +53,7 @@ class NewTest(TestOutcome, kw_only=True):
     user_id: str
     id: UUID | UnsetType = UNSET
     created_at: datetime | None = None
-    """When it was started. Without an offset it is UTC."""
+    """When the test was started. A time without an offset is UTC."""
 
 
 def _record(edge: Edge, row: NewTest) -> RecordTest:
@@ -73,7 +73,7 @@ def _with_offset(moment: datetime | None) -> datetime | None:
 
 
 async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:
-    """Tests that ended long ago: recorded again, they could be given back again."""
+    """Find tests that ended long ago. If they were recorded again, they could be refunded again."""
     named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
     if not named:
         return frozenset()

@@ -18,12 +18,13 @@ from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.gateway.reports import Claimed, Integer, Percentage, ReportBody
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pcs_of
+from drover.gateway.tables.assignments import report
 from drover.gateway.task_rows import row_of
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import stored
-from drover.web.errors import ApiError, invalid
+from drover.web.errors import invalid
 from drover.web.permissions import Verb
 
 RELATION: Final = "task_devices"
@@ -32,7 +33,7 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other names that users have for a status."""
+"""Other words for a status that runners may write."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,7 +68,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
         erred = status == "failed" or message is not None
         assert status != "cancelled"
         return ReportBody(
-            status,  # type: ignore[arg-type]  # those of a report are left
+            status,  # type: ignore[arg-type]  # `cancelled` is excluded above
             run=self.run,
             progress_pct=self.progress_pct,
             actual_duration_sec=self.actual_duration_sec,
@@ -80,7 +81,7 @@ class TaskDeviceChange(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _count(attempt: int | None) -> int | None:
-    """The number of failed attempts, within the bounds of a report."""
+    """Limit the number of failed attempts to the range that a report accepts."""
     return None if attempt is None else max(0, min(attempt, ATTEMPTS_MAX))
 
 
@@ -93,7 +94,7 @@ USED: Final[dict[str, frozenset[str]]] = {
     "pending": _EVERY | _ERROR,
     "cancelled": frozenset({"status"}),
 }
-"""The columns that mean something, by status."""
+"""The columns that have an effect, by status."""
 
 
 def _assign(edge: Edge, row: NewTaskDevice) -> AssignJob:
@@ -116,32 +117,14 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
         edge.permissions.demand(sending.principal, RELATION, Verb.CREATE)
         commands = [CancelAssignment(one.id, also_running=True, only_if=_condition(one)) for one in targets]
         return await sending.send(commands, [target.id for target in targets])
-    report = change.report()
-    return await asyncio.gather(*(_report(report, target, sending) for target in targets))
-
-
-async def _report(report: ReportBody, target: Target, sending: Sending) -> Accepted | ApiError | None:
-    edge, origin = sending.edge, sending.origin
-    if report.run is None and target.row:  # the filters matched this run, and no other
-        report = msgspec.structs.replace(report, run=target.fence("run"))
-    try:
-        done = await edge.reports.submit(
-            sending.principal,
-            target.id,
-            report,
-            key=origin.key,
-            raw=origin.raw,
-            only_if=_condition(target),
-            by_pc=True,
-        )
-    except ApiError as error:
-        return error
-    sending.note(done, edge.fleet)
-    return done
+    body = change.report()
+    return await asyncio.gather(
+        *(report(body, target, sending, only_if=_condition(target), by_pc=True) for target in targets)
+    )
 
 
 def _condition(target: Target) -> str | None:
-    """The status that a filter asked for, in the domain's words."""
+    """Return the status that a filter named, in the words of the domain."""
     status = target.filtered("status")
     return "pending" if status == "claimed" else status
 

@@ -52,7 +52,7 @@ _ENDED_AS: Final[dict[str, frozenset[JobStatus]]] = {
     "completed": frozenset({JobStatus.COMPLETED}),
     "failed": frozenset({JobStatus.COMPLETED, JobStatus.DEACTIVATED, JobStatus.EXPIRED}),
 }
-"""By the written status: how a job may have ended already, so that there is nothing left to do."""
+"""For each status that a client writes: the ends of a job that already satisfy it, so that nothing is left to do."""
 
 
 def _create(edge: Edge, row: NewTask) -> CreateJob:

@@ -42,7 +42,7 @@ class NewUserInfo(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def client_of(edge: Edge, command: Any) -> CommandClient:
-    """The client of the user's partition. Without a command any of them: they give refusals the same text."""
+    """Return the client of the user's partition. Without a command any client will do, only to word a refusal."""
     return edge.reminder.of("" if command is None else command.user_id)
 
 
@@ -56,7 +56,7 @@ def _added(edge: Edge, command: AddUser, done: Accepted) -> Row:
 
 
 def _as_sent(command: AddUser, refused: Rejected) -> SetTimezone:
-    """A row that exists keeps its time zone if none was sent."""
+    """Make the change of an existing row. It keeps its time zone if none was sent."""
     assert refused.details is not None
     return SetTimezone(command.user_id, command.timezone or refused.details["timezone"])
 
@@ -66,7 +66,7 @@ def _change(change: UserInfoChange, target: Target) -> SetTimezone:
 
 
 def _seen(target: Target) -> str | None:
-    """The time zone that the filters have found, unless they are about columns that do not change."""
+    """Return the time zone that the filters matched. None if they name only columns that never change."""
     return target.fence("timezone") if target.by - _FIXED else None
 
 

@@ -1,4 +1,4 @@
-"""Writes of `users`, the users of analyses (001). A written balance is an entry of the ledger: the difference."""
+"""Writes of `users`, the users of analyses (001). A written balance adds the difference to the ledger."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from drover.readmodel.models import RELATIONS
 
 RELATION: Final = "users"
 _FIXED: Final = frozenset({"id", "created_at"})
-"""Columns that do not change. A filter on them is not checked again."""
+"""Columns that never change. The writer does not check filters on them again."""
 _FENCED: Final = frozenset(UserFence.__struct_fields__)
-"""Columns that the writer checks by themselves. For a filter on any other column, it checks all of these."""
+"""The writer checks a filter on one of these columns again. For a filter on any other column, it checks all."""
 
 
 class UserChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a client may write of a user. Null: leave it as it is."""
+    """What a client may write about a user. Null: no change."""
 
     remaining_tests: int | None = None
     tier: str | None = None

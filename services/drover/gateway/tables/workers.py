@@ -22,8 +22,8 @@ from drover.web.errors import invalid
 
 
 class WorkerChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change: the capacity, which has two names. Every PATCH is a heartbeat, too; the other columns
-    mean nothing more than that."""
+    """What a PATCH may change: the capacity, which has two names. Every PATCH is also a heartbeat; the other columns
+    have no further effect."""
 
     device_capacity: int | None = None
     max_devices: int | None = None

@@ -1,4 +1,4 @@
-"""The body of a write: columns that mean something, columns to pass over, and columns that the relation lacks."""
+"""Decodes the body of a write. Sets columns without effect aside, and refuses columns that the relation lacks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ class Given(msgspec.Struct, Generic[T], frozen=True):
     many: bool
     """Whether the body was an array."""
     names: dict[str, None]
-    """The columns with a meaning in this write that any row has."""
+    """The columns of any row that have an effect in this write."""
     ignored: dict[str, None]
-    """Other columns of the relation that any row has: they mean nothing in this write."""
+    """Other columns of the relation in any row. They have no effect in this write."""
 
 
 class RowBody(Generic[T]):
-    """Decodes rows into `shape`, which has the columns that mean something in a write. The relation may lack some of
-    them."""
+    """Decodes rows into `shape`: the columns that have an effect in a write, whether or not the relation has them."""
 
     def __init__(self, shape: type[T], relation: Relation) -> None:
         self._body = Body(shape)
@@ -37,7 +36,7 @@ class RowBody(Generic[T]):
         self._fields = frozenset(field.encode_name for field in msgspec.structs.fields(shape))
 
     def decode(self, raw: bytes) -> Given[T]:
-        """Decode one row, for a PATCH. Refuse a body that has columns, but none that means something."""
+        """Decode one row, for a PATCH. Refuse a body whose columns all have no effect."""
         given = self._decode(raw, count_max=1, some=True)
         if given.many:
             raise invalid("The body must be a JSON object")

@@ -1,4 +1,4 @@
-"""The declaration of a relation that takes writes. `tables` has one for each."""
+"""How a relation declares its writes. The package `tables` has one declaration for each relation that takes writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 C = TypeVar("C", bound=Command)
 
 Result = Outcome | ApiError | None
-"""The result of one row. None: the write was accepted, and there was nothing to record."""
+"""The result of writing one row. None: accepted, and there was nothing to record."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -30,17 +30,17 @@ class Target(msgspec.Struct, frozen=True):
 
     id: str
     row: Row = {}
-    """The columns of `WriteTable.fence` as they were read; empty if the request names the row by its key."""
+    """The columns of `WriteTable.fence` as they were read. Empty if the request names the row by its key alone."""
     by: frozenset[str] = frozenset()
-    """The columns of the filters that it matched."""
+    """The columns that the filters of the request name."""
 
     def fence(self, column: str) -> Any:
-        """The value of a column when the filters matched the row, which the command can demand. None if the request
-        named the row by its key."""
+        """Return the value of a column when the filters matched. The command can demand that it is unchanged. None if
+        the request names the row by its key alone."""
         return self.row.get(column)
 
     def filtered(self, column: str) -> Any:
-        """The same, but None unless one of the filters is about this column."""
+        """Like `fence`, but None unless one of the filters names this column."""
         return self.row.get(column) if column in self.by else None
 
 
@@ -48,50 +48,49 @@ class Merge(msgspec.Struct, Generic[C], frozen=True):
     """`Prefer: resolution=merge-duplicates`, which is Supabase's `upsert`."""
 
     command: Callable[[C, Rejected], Command | None]
-    """The command that changes an existing row to what was sent. The refusal of the first command names the row. None:
-    the row cannot be changed to that, and the refusal is the answer."""
+    """Makes the command that changes the existing row to the values of the request. Its arguments are the first command
+    and the refusal, which names the row. None: the row cannot be changed, and the refusal is the answer."""
     on_conflict: tuple[str, ...]
     """Allowed values of the parameter `on_conflict`: the columns that identify a row."""
     show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]] | None = None
-    """The merged rows for the answer, by id. None: the command has all that the answer shows."""
+    """Makes the merged rows for the answer. None: the answer is made from the command alone."""
     optional: tuple[str, ...] = ()
-    """Fields of that command which are set to None, "no change", unless the body has their columns."""
+    """Fields of that command that are None, which means no change, unless the body has their columns."""
     keeps: tuple[str, ...] = ()
-    """Columns of an existing row that stay as the refusal names them. `Drover-Ignored` names those that were sent with
-    another value."""
+    """Columns that an existing row keeps. `Drover-Ignored` names those that the request has with another value."""
     only_new: Callable[[C], Command] | None = None
-    """For `ignore-duplicates`, if the usual command changes an existing row: the command that is refused instead."""
+    """For `ignore-duplicates`, if the usual command would change an existing row: makes one that is refused then."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
     """`POST` of rows: each becomes one command."""
 
     shape: type[T]
-    """The columns that mean something."""
+    """The columns that have an effect."""
     command: Callable[[Edge, T], C]
     show: Callable[[Edge, C, Accepted], Row]
-    """The row for the answer."""
+    """Makes the row for the answer."""
     unique: str | None = None
     """A field that must be unique within one body."""
     names: Mapping[str, str] = MappingProxyType({})
-    """Fields of the command that have another name for clients."""
+    """Names of columns by the name of the command's field, where they differ. For error messages."""
     merge: Merge[C] | None = None
     forgotten: Callable[[Edge, Sequence[T]], Awaitable[Collection[int]]] | None = None
-    """Finds rows of the body that exist although their writer has forgotten them, by their place. They count as
-    duplicates: to record them again would replace what they say."""
+    """Finds rows of the body that exist, although the writer has forgotten them; returns their indexes. They count as
+    duplicates, because recording them again would replace the stored row."""
 
 
 class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """`PATCH` of rows: one command for each, as a rule."""
+    """`PATCH` of rows: usually one command for each."""
 
     shape: type[T]
-    """The columns that mean something."""
+    """The columns that have an effect."""
     apply: Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]
-    """Sends the commands; a result for each row. `each` makes it for the usual case."""
+    """Sends the commands, and returns a result for each row. `each` makes this function for the usual case."""
     show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]]
-    """The rows for the answer, by id."""
+    """Makes the rows for the answer. Gets the results of the changed rows, by id."""
     hint: str | None = None
-    """Tells a client that wrote anything else what can be written."""
+    """The hint for a client whose body was refused: what can be written."""
     settles: bool = True
     """Whether the answer waits until the live state of this process has the write."""
     by_handler: bool = False
@@ -109,24 +108,24 @@ def _absent(edge: Edge) -> ApiError:
 
 
 class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a relation takes in writes. A verb that is None is answered with 405."""
+    """The writes that a relation takes. A method that is None is answered with 405."""
 
     relation: str
     client: Callable[[Edge, Any], CommandClient]
-    """Returns the client that sends a command. A context with several partitions chooses it by the command."""
+    """Returns the client for a command. The command decides which partition of the context gets it."""
     insert: Insert[Any, Any] | None = None
     update: Update[Any] | None = None
     delete: Delete | None = None
     key: str = "id"
     other_keys: Mapping[str, Callable[[Edge, str], str | None]] = MappingProxyType({})
-    """Other columns that name one row, each with the function that finds its key without PostgreSQL."""
+    """Other columns that identify a row, each with a function that finds the key of the row without PostgreSQL."""
     fence: tuple[str, ...] = ()
-    """Columns that are read with the rows that a filter matches, for the fences of commands."""
+    """Columns to read when filters select rows. Commands can demand that they are unchanged (`Target.fence`)."""
     finds_keys: bool = False
-    """Whether rows that a request names by their key are read first, because the key alone does not say which partition
-    has them. Unknown rows then get PostgREST's answers, too: the users' programs expect no 404."""
+    """Whether rows are read first even if the request names their keys, because a key does not tell the partition.
+    Unknown rows are then no error, as in PostgREST."""
     absent: Callable[[Edge], ApiError] = _absent
-    """Makes the answer if no row has the keys that a request names."""
+    """Makes the error for a request whose keys no row has."""
 
     @property
     def columns(self) -> Relation:
@@ -136,7 +135,7 @@ class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
 def each(
     command: Callable[[T, Target], Command], *, check: Callable[[T], None] | None = None
 ) -> Callable[[T, Sequence[Target], Sending], Awaitable[Sequence[Result]]]:
-    """Make an `apply` that sends one command for each row. `check` raises 400 for a body that says nothing."""
+    """Make an `apply` that sends one command for each row. `check` raises 400 for a body without changes."""
 
     async def apply(change: T, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
         if check is not None:
@@ -149,12 +148,12 @@ def each(
 
 
 def can_change(shape: type[msgspec.Struct]) -> str:
-    """The hint for a client that wrote something else."""
+    """Make the hint for a client whose body was refused."""
     return f"{_listed(shape, 'and')} can be changed."
 
 
 def refuse_empty(change: msgspec.Struct) -> None:
-    """Raises 400 if the body changes nothing."""
+    """Raise 400 if the body changes nothing."""
     if change == type(change)():
         raise invalid(f"{_listed(type(change), 'or')} is required", field=change.__struct_fields__[0])
 

@@ -54,7 +54,7 @@ class Deletes:
         rows = None
         if preferences.representation:
             rows = [before.get(id_, {table.key: id_of(relation, table.key, id_)}) for id_ in done.rows]
-            check_media(len(rows), preferences, headers)  # no row, but one was requested: nothing was deleted
+            check_media(len(rows), preferences, headers)  # 406 if one row was requested, but none deleted
         extra = {**sending.headers, **done.headers, **behind}
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 

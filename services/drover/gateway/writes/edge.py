@@ -1,4 +1,4 @@
-"""The parts of the gateway that writes use."""
+"""The parts of the gateway that writes need."""
 
 from __future__ import annotations
 

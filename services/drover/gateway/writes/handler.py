@@ -35,7 +35,7 @@ def _deletes() -> Iterator[Route]:
 
 
 class Tables:
-    """Passes each request on to the writes of its relation."""
+    """Passes each request on to the `Inserts`, `Updates` or `Deletes` of its relation."""
 
     def __init__(self, edge: Edge) -> None:
         self._inserts: dict[str, Inserts] = {}

@@ -71,7 +71,7 @@ class Inserts:
             else:
                 outcomes = await self._create_new(insert.merge, given.rows, commands, sending)
             preferences = preferences.resolving()
-        # So that the next request, for example of a phone registered a moment ago, finds it here.
+        # So that the next request finds the row here, for example that of a phone which has just registered.
         await sending.settle_locally()
         self._refuse(outcomes, sending, given.many)
         made = [
@@ -83,7 +83,7 @@ class Inserts:
         return answer_creation(rows, preferences, headers, select=select, extra=sending.headers)
 
     async def _whole(self, made: Sequence[tuple[Row, Accepted, bool]], sending: Sending) -> list[Row]:
-        """The rows for the answer. A row that was merged has columns that the request does not."""
+        """Make the rows for the answer. A merged row also has columns that are not in the request."""
         show, key = self._insert.merge and self._insert.merge.show, self._table.key
         merged = {str(row[key]): done for row, done, existed in made if existed and show}
         whole = {str(row[key]): row for row in await show(self._edge, merged, sending)} if show and merged else {}
@@ -113,7 +113,7 @@ class Inserts:
     async def _merge(
         self, merge: Merge[Any], given: Given[Any], commands: Sequence[Command], sending: Sending
     ) -> tuple[list[Outcome], Collection[int]]:
-        """Create the rows that do not exist, and change the others to what was sent. Also tells which existed."""
+        """Create the rows that do not exist, and change the others to the values sent. Also return which existed."""
         self._edge.permissions.demand(sending.principal, self._table.relation, Verb.UPDATE)
         outcomes = await self._send(given.rows, commands, sending)
         existing = {index: outcome for index, outcome in enumerate(outcomes) if _exists(outcome)}
@@ -124,12 +124,12 @@ class Inserts:
                 untold = {name: None for name in merge.optional if name not in given.names}
                 changes[index] = replace(change, **untold)
                 sending.pass_over(_kept(merge, given.rows[index], refused) & given.names.keys())
-        # With the same ids: a repeat of the whole request then gets the outcome of whichever command was recorded.
+        # With the same ids, so that a repeat of the request gets the outcome of the command that was recorded.
         changed = await sending.send(list(changes.values()), list(map(str, changes)))
         for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
             outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
-        # A repeat with the same key is accepted at once, also for a row that existed before the first request.
+        # A repeat with the same key is accepted at once, even if the row existed before the first request.
         return outcomes, existing.keys() if sending.origin.key is None else range(len(outcomes))
 
     async def _create_new(
@@ -142,7 +142,7 @@ class Inserts:
     def _check(self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending, many: bool) -> None:
         """Validate every command before any of them is sent.
 
-        Each command is atomic, an array of them is not: so refuse as much as possible beforehand.
+        Each command is atomic, but an array of commands is not. So refuse as much as possible before sending.
         """
         seen: dict[Any, int] = {}
         for index, (row, command) in enumerate(zip(rows, commands, strict=True)):
@@ -158,7 +158,7 @@ class Inserts:
                 raise invalid(message, field=f"[{index}].{self._insert.unique}", value=value)
 
     def _refuse(self, outcomes: Sequence[Outcome | None], sending: Sending, many: bool) -> None:
-        """Raise the first refusal, which lists the rows that were written nevertheless."""
+        """Raise the first refusal, with the indexes of the rows that were written."""
         accepted = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, Accepted)]
         for index, outcome in enumerate(outcomes):
             if isinstance(outcome, Rejected):
@@ -171,7 +171,7 @@ class Inserts:
                 raise error
 
     def _placed(self, error: ApiError, index: int | None) -> ApiError:
-        """The refusal of one row, with the client's field names; in an array, with the index of the row."""
+        """Make the error of one row, with the names of its columns and, in an array, its index."""
         if not isinstance(error.details, dict):
             return error
         details = dict(error.details)
@@ -187,7 +187,7 @@ def _exists(outcome: Outcome | None) -> TypeGuard[Rejected]:
 
 
 def _kept(merge: Merge[Any], row: msgspec.Struct, refused: Rejected) -> set[str]:
-    """The columns that the existing row keeps, although they were sent with another value."""
+    """Return the columns that were sent with another value than the existing row has and keeps."""
     existing = refused.details or {}
     return {name for name in merge.keeps if str(getattr(row, name)) != str(existing.get(name))}
 

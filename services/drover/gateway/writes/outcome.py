@@ -1,4 +1,4 @@
-"""What became of the rows of a PATCH or DELETE."""
+"""Sorts the results of a PATCH or DELETE into changed and refused rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from drover.gateway.writes.sending import Sending
 from drover.web.errors import ApiError
 
 REFUSED_NAMED_MAX: Final = 100
-"""Rows that the header names: clients limit the size of headers."""
+"""How many rows `Drover-Refused` names. Clients limit the size of headers."""
 REFUSED_CHARS_MAX: Final = 3_500
-"""Of the header. Ids may be long, and some proxies take 4 KiB of headers together."""
+"""The length of `Drover-Refused`. Ids may be long, and some proxies accept 4 KiB of headers in all."""
 _SEPARATOR: Final = ", "
 _MOVED_ON: Final = frozenset({404, 409})
 
 
 class Done(msgspec.Struct, frozen=True):
     rows: dict[str, Accepted | None]
-    """The results of the rows that were changed, by id. None: there was nothing to record."""
+    """The results of changed rows, by id. None: there was nothing to record."""
     refused: Mapping[str, ApiError]
-    """The refusals of other rows, by id, if they do not make the whole request fail."""
+    """The refusals of other rows, by id. Only those that do not fail the whole request."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ def _named(refused: Mapping[str, ApiError]) -> Iterator[str]:
 
 
 def settle(selection: Selection, results: Sequence[Result], sending: Sending) -> Done:
-    """Sort the results into changed and refused rows. Raise the refusal if it makes the whole request fail."""
+    """Sort the results into changed and refused rows. Raise a refusal that fails the whole request."""
     rows: dict[str, Accepted | None] = {}
     refused: dict[str, ApiError] = {}
     for target, result in zip(selection.targets, results, strict=True):
@@ -66,7 +66,7 @@ def settle(selection: Selection, results: Sequence[Result], sending: Sending) ->
         _raise_first(selection.targets, rows, refused, sending)
         return Done(rows, {})
     for error in refused.values():
-        if not rows and error.status not in _MOVED_ON:  # for example, the writer is away
+        if not rows and error.status not in _MOVED_ON:  # for example, no writer answers
             raise error
     return Done(rows, {id_: error for id_, error in refused.items() if error.code != Code.NOT_FOUND})
 
@@ -77,9 +77,9 @@ def _raise_first(
     refused: Mapping[str, ApiError],
     sending: Sending,
 ) -> None:
-    """Raise the first refusal, which lists what was done nevertheless.
+    """Raise the first refusal, with the ids of the rows that were changed.
 
-    An unknown row is no refusal, unless all rows are unknown.
+    Unknown rows are skipped, unless all rows are unknown.
     """
     for id_, error in sorted(refused.items(), key=lambda item: item[1].code == Code.NOT_FOUND):
         if error.code == Code.NOT_FOUND and rows:

@@ -1,4 +1,4 @@
-"""Which rows a PATCH or DELETE is about: named by their key, or all that its filters match."""
+"""Finds the rows of a PATCH or DELETE: by their keys, or all that the filters match."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _decode: Final = msgspec.json.Decoder(list[Row]).decode
 class Selection(msgspec.Struct, frozen=True):
     targets: tuple[Target, ...]
     by_key: bool
-    """Whether the request names its rows by key and has no other filter. The users' programs then expect 404 and 409.
-    With any other filter, a row that does not match is no error, as in PostgREST."""
+    """Whether the request names its rows by key and has no other filter. Then unknown and refused rows are errors (404,
+    409). With any other filter, a row that does not match is no error, as in PostgREST."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """Headers of the answer, if the read model in which the rows were looked up may lack recent writes."""
+    """Headers for the answer, if the rows came from a read model that may lack recent writes."""
 
 
 def parse_filters(request: web.Request, method: str) -> Query:
-    """The filters of a write, at least one."""
+    """Parse the filters of a write. At least one is required."""
     query = parse_query(split_parameters(request.rel_url.raw_query_string))
     if not query.where:
         raise invalid(f"A {method} needs a filter", field="filter")
@@ -74,7 +74,7 @@ async def select_rows(
 
 
 def _keys(table: WriteTable, query: Query) -> tuple[str, tuple[str, ...]] | None:
-    """The key column and its values, in canonical form, if the query names rows by key and asks nothing else."""
+    """Return the key column and its values in canonical form, if the query has no other filter. Otherwise None."""
     if len(query.where) != 1 or query.order or query.limit is not None or query.offset:
         return None
     (part,) = query.where
@@ -132,7 +132,7 @@ def _too_many(count: int) -> ApiError:
 
 
 def id_of(relation: Relation, key: str, id_: str) -> str | int:
-    """A key with the type of its column."""
+    """Convert a key to the type of its column."""
     return int(id_) if relation.columns[key] in _NUMBERS else id_
 
 

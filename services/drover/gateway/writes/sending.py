@@ -1,4 +1,4 @@
-"""Sends the commands of one write. Remembers their positions in the log, and the columns that were passed over."""
+"""Sends the commands of one write. Collects their log positions and the ignored columns for the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drover.web.permissions import Grant
 
 
 class Sending:
-    """One write of one caller."""
+    """Sends the commands of one request, and collects the headers for its answer."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Sending:
         names: Iterable[str] = (),
         ignored: Iterable[str] = (),
     ) -> None:
-        """`names`: the columns of the body that mean something in this kind of write. `ignored`: its other columns."""
+        """`names`: the columns of the body that can have an effect. `ignored`: its other columns."""
         self.edge = edge
         self.principal = principal
         self.grant = grant
@@ -41,11 +41,11 @@ class Sending:
         self._written: dict[CommandClient, int] = {}
 
     async def send(self, commands: Sequence[Command], targets: Sequence[str] | None = None) -> list[Outcome]:
-        """Send all commands at once (the bus batches them). `targets`: the id of each command's row, which becomes part
-        of the command's id if the request has an Idempotency-Key.
+        """Send all commands at once; the bus batches them.
 
-        Two commands for one row have the same id: the write is one request, and a repeat with the same key gets the
-        outcome of whichever command was recorded.
+        `targets`: the id of each command's row. If the request has an Idempotency-Key, the command's id follows from
+        both. So two commands for one row have the same id, and a repeat of the request gets the outcome of the command
+        that was recorded.
         """
         aimed = zip(commands, targets or map(str, range(len(commands))), strict=True)
         return await asyncio.gather(*(self._send(command, target) for command, target in aimed))
@@ -62,12 +62,12 @@ class Sending:
         return await asyncio.gather(*(self._client(self.edge, one).outcome(one, origin) for one in questions))
 
     def check(self, commands: Iterable[Command]) -> None:
-        """400 for a command that can never be accepted, before any is sent."""
+        """Raise 400 for a command that can never be accepted. Call it before any command is sent."""
         for command in commands:
             self._client(self.edge, command).check(command)
 
     def note(self, accepted: Accepted | None, client: CommandClient) -> None:
-        """Remember a command that was sent by other means than `send`."""
+        """Note the position of a command that was not sent with `send`."""
         if accepted is not None:
             self._note(client, accepted)
 
@@ -75,18 +75,18 @@ class Sending:
         self._written[client] = max(outcome.position, self._written.get(client, 0))
 
     def use_only(self, columns: Collection[str]) -> None:
-        """Pass over the other columns that were given: they mean nothing in this write."""
+        """Report all other columns of the body as ignored."""
         self.pass_over(name for name in self.names if name not in columns)
 
     def pass_over(self, columns: Iterable[str]) -> None:
-        """Name these columns in the header `Drover-Ignored` of the answer."""
+        """Report these columns as ignored, in the header `Drover-Ignored`."""
         self._ignored.update(dict.fromkeys(columns))
 
     def refusal(self, rejected: Rejected, command: Command | None = None) -> ApiError:
         return self._client(self.edge, command).refusal(rejected)
 
     async def settle_locally(self) -> None:
-        """Wait until the live state of this process has what was written, so that the next request sees it."""
+        """Wait until the live state of this process has these writes, so that the next request sees them."""
         await asyncio.gather(*(client.wait_local(position) for client, position in self._written.items()))
 
     @property

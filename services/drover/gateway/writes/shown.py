@@ -1,4 +1,4 @@
-"""The rows that an update returns: from this gateway's live state, or from the read model."""
+"""Makes the rows that an update returns, from this gateway's live state or from the read model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Show = Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[R
 
 
 def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
-    """Each row from live state and from the answer to its command."""
+    """Make each row from live state and the answer to its command."""
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
         return [row(edge, id_, result) for id_, result in done.items()]
@@ -28,14 +28,14 @@ def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
 
 
 def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], Unseal] | None = None) -> Show:
-    """Each row from the read model, after all writes so far. What its command recorded is added, in case that the read
-    model is late."""
+    """Read each row from the read model, after waiting for all earlier writes. The values that its command recorded
+    replace those of the read model, which may still be late."""
     relation = RELATIONS[relation_name]
     blank: Row = dict.fromkeys(relation.columns)
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
         opener = keep_sealed if unseal is None else unseal(sending)
-        await edge.freshness.wait({}, *relation.contexts)  # also for what earlier requests wrote
+        await edge.freshness.wait({}, *relation.contexts)  # wait for the writes of earlier requests, too
         rows = await edge.stored.get(relation, list(done), key=key, unseal=opener)
         return [
             blank | rows.get(id_, {key: id_of(relation, key, id_)}) | recorded(relation, result)
@@ -46,7 +46,7 @@ def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], U
 
 
 def recorded(relation: Relation, done: Accepted | None) -> Row:
-    """What the command recorded, as far as the relation has such columns."""
+    """Return the values that the command recorded, for columns of the relation."""
     told: Any = None if done is None else done.result
     if not isinstance(told, dict):
         return {}

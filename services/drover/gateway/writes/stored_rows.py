@@ -1,4 +1,4 @@
-"""Rows of a read model by id, for the answers to writes."""
+"""Reads rows of a read model by id, for the answers to writes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class StoredRows:
     async def get(
         self, relation: Relation, ids: Sequence[str], *, key: str = "id", unseal: Unseal = keep_sealed
     ) -> dict[str, Row]:
-        """Rows that are missing, or all if the database is away, are left out: the answer then shows only what the
-        command recorded."""
+        """Read the rows with these ids. Missing rows are left out, and all rows if PostgreSQL is down. The answer then
+        shows only the values that the command recorded."""
         query = Query(where=(Filter(key, "in", tuple(ids)),))
         try:
             page = await fetch(relation, query, self._pool, unseal=unseal)

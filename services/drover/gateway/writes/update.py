@@ -1,4 +1,4 @@
-"""`PATCH` of rows: commands for the rows that the filters name, then the answer."""
+"""`PATCH` of rows: sends commands for the rows that the filters select, then answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Updates:
         self._body: RowBody[msgspec.Struct] = RowBody(update.shape, table.columns)
 
     async def patch(self, request: web.Request, principal: Principal, *, raw: bytes | None = None) -> web.Response:
-        """`raw`: the body, if it has been read."""
+        """`raw`: the body, if it was read before."""
         table, edge, relation = self._table, self._edge, self._table.columns
         headers, query_string = request.headers, request.rel_url.raw_query_string
         check_profile(headers, "Content-Profile")
@@ -63,7 +63,7 @@ class Updates:
         if preferences.representation:
             rows = await self._update.show(edge, done.rows, sending)
             if not selection.by_key:
-                check_media(len(rows), preferences, headers)  # no row changed, but one was requested
+                check_media(len(rows), preferences, headers)  # 406 if one row was requested, but none changed
         extra = {**sending.headers, **done.headers, **selection.headers}
         return answer_update(rows, preferences, headers, select=select, extra=extra)
 

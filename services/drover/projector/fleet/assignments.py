@@ -80,7 +80,7 @@ def _move(tables: Tables, event: AssignmentEvent, status: str, phase: str, **cha
     before = need(tables, ASSIGNMENTS, assignment_of(event))
     after = replace(before, status=status, phase=phase, updated_at=event.at, **changes)
     tables.put(ASSIGNMENTS, after)
-    # A cancelled one is opened again only with its job, whose counters then have forgotten it.
+    # A cancelled assignment is opened again only with its job, and the job no longer counts it then.
     counted_before = None if before.phase == CANCELLED else counted_as(before)
     count(tables, after.job_id, counted_before, _counter(tables, after))
     return after

@@ -70,7 +70,7 @@ def _resumed(tables: Tables, event: JobResumed) -> None:
 
 
 def _reopened(tables: Tables, event: JobReopened) -> None:
-    """Phones that have not completed it are no longer counted: they may get it again."""
+    """Count only completed assignments, because all other phones may get the job again."""
     _change(
         tables,
         event,

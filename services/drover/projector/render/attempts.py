@@ -56,7 +56,7 @@ _TOLD: Final[dict[type, Callable[[Any], Told]]] = {
 
 
 def append_attempt(tables: Tables, event: Any, before: RenderRow | None, after: RenderRow, position: Position) -> None:
-    """Adds nothing for events that are no step of an attempt, such as progress."""
+    """Append the row of an event. Events that are no step of an attempt, such as progress, have no row."""
     tell = _TOLD.get(type(event))
     if tell is None:
         return
@@ -70,7 +70,7 @@ def append_attempt(tables: Tables, event: Any, before: RenderRow | None, after: 
 
 
 def _attempt(row: RenderRow, run: int) -> int:
-    """The generation that a run belonged to: each nexrender job is one attempt at the render."""
+    """Return the generation of a run. Each generation has one nexrender job, and is one attempt."""
     if not 0 < run <= row.run:
         return row.generation
     return 1 + sum(run > last for last in row.generation_ends)

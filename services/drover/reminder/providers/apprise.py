@@ -1,6 +1,6 @@
 """The provider `apprise`: sends reminders through the library of that name to addresses that the operator sets.
 
-Users cannot add addresses, because apprise calls any address. Addresses that take headers of one's own (`json://`,
+Users cannot add addresses, because apprise calls any address. Addresses that take custom headers (`json://`,
 `xml://`, `form://`, `apprise://`) get the sending's key as `Idempotency-Key`. Apprise has no such key for other
 services, so a repeat looks like a second message there. Needs the extra `drover[apprise]`.
 """
@@ -75,7 +75,7 @@ class Apprise:
         url = self._keyed.get(name)
         if url is None:
             return self._targets[name]
-        service = self._library.Apprise.instantiate(url)  # one for each sending: several run at the same time
+        service = self._library.Apprise.instantiate(url)  # one for each sending, because several run at once
         service.headers = {**service.headers, HEADER: key}
         return self._target_of(service)
 

@@ -106,7 +106,7 @@ _AFTER_A_PATH: Final = r"(?=$|[\s'\"`),;:]|\.(?:\s|$))"
 def is_missing(error_text: str | None, src: str) -> bool:
     """Whether an error says that this file, given as a path or as our URL, is missing. Then a retry is useless.
 
-    False for another file, and for a missing copy in nexrender's own folders whose name ends like this one's.
+    False if another file is missing, even a copy in nexrender's own folders whose name ends like this one's.
     """
     if not error_text:
         return False
