@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import parse
+
 ROOT = Path(__file__).parents[2]
 TREES = (ROOT / "libs" / "drover", ROOT / "services" / "drover")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -51,7 +53,7 @@ def imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for tree in TREES:
         for path in tree.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(parse(path)):
                 if isinstance(node, ast.Import):
                     names = [alias.name for alias in node.names]
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -63,7 +63,9 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
 
     async def on_error(error: Exception) -> None:
         nonlocal trouble
-        trouble = error
+        # A refused user may see only that the connection was reset: then the reason of another try says more.
+        if trouble is None or not isinstance(error, ConnectionError):
+            trouble = error
         log.warning("nats_error", error=reason_of(error))
 
     async def on_disconnect() -> None:

@@ -29,6 +29,7 @@ from drover.service.error_reports import SentryMissing
 from drover.service.sealing import SealingKeysUnusable
 from drover.service.spans import OpenTelemetryMissing
 from drover.web.serve import cannot_listen
+from tests.sources import parse
 
 SOURCES = sorted(path for root in ("libs", "services") for path in Path(root).rglob("drover/**/*.py"))
 
@@ -230,7 +231,7 @@ def test_no_sentence_is_made_of_the_repr_or_the_class_of_another_error():
 
 def _reprs_of_errors(path):
     """Lines of `raise` statements that show a caught exception otherwise than by its words."""
-    for handler in ast.walk(ast.parse(path.read_text())):
+    for handler in ast.walk(parse(path)):
         if isinstance(handler, ast.ExceptHandler) and handler.name:
             for statement in ast.walk(handler):
                 if isinstance(statement, ast.Raise) and statement.exc is not None:
