@@ -48,9 +48,9 @@ class Decision(msgspec.Struct, frozen=True):
     result: Any = None
     rejection: Rejection | None = None
     then: Callable[[Any, datetime], Decision] | None = None
-    """Makes the next decision, on the state after `events`. It belongs to the same command and the same commit. The
-    chain ends with a decision without events, or when it has become too large; then the state must hold the remaining
-    work, and a deadline that has passed."""
+    """Makes the next decision of the same command and commit, on the state after `events`. Decisions follow one another
+    until one has no events, or until their events are too large for one commit. In the latter case the state must hold
+    the remaining work, and a deadline that has passed, so that a tick continues."""
 
 
 NOTHING: Final = Decision()

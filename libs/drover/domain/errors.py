@@ -15,13 +15,13 @@ class Code:
     VALIDATION_ERROR: Final = "VALIDATION_ERROR"
     NOT_FOUND: Final = "NOT_FOUND"
     CONFLICT: Final = "CONFLICT"
-    UNIQUE_VIOLATION: Final = "23505"  # what a Postgres-shaped client looks for
+    UNIQUE_VIOLATION: Final = "23505"  # a duplicate; clients of Postgres know this code
     STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report about a run that is over; recorded, without effect
     NO_TESTS_LEFT: Final = "NO_TESTS_LEFT"  # the user has used up their analyses
     PAST_SCHEDULE: Final = "PAST_SCHEDULE"  # the requested time has passed; recorded, without effect
     FORBIDDEN: Final = "FORBIDDEN"
     RATE_LIMITED: Final = "RATE_LIMITED"
-    IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # the same key with another body
+    IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # an idempotency key was used again, with another body
     TOO_LARGE: Final = "TOO_LARGE"
     OVERLOADED: Final = "OVERLOADED"  # the intake is full: retry later
     UNAVAILABLE: Final = "UNAVAILABLE"  # no answer before the deadline; the command may still take effect

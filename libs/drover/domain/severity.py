@@ -1,4 +1,5 @@
-"""Severity of each kind of alert: `critical` if work stops until a person acts, else `warning`."""
+"""Severity of each kind of alert: `critical` if work stops until a person acts or there may be an intruder, else
+`warning`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ STALE_MIN: Final = 64
 
 class Timers(msgspec.Struct):
     """A heap of moments and keys. It keeps outdated entries until they reach the top, or until they outnumber the
-    others.
+    others by `STALE_MIN`.
 
     The top is never outdated, so `first` is O(1).
     """
@@ -42,7 +42,8 @@ class Timers(msgspec.Struct):
         return self.heap[0][0] if self.heap else None
 
     def overdue(self, now: datetime) -> tuple[str, str] | None:
-        """Kind and subject of the first timer, if its moment has come. Its key is `kind:subject`."""
+        """Return the kind and the subject of the first timer (its key is `kind:subject`). None if its moment has not
+        come."""
         if not self.heap or self.heap[0][0] > now:
             return None
         kind, _, subject = self.heap[0][1].partition(":")

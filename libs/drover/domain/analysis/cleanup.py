@@ -94,7 +94,7 @@ def _finish(analyses: Analyses, run: Run, now: datetime) -> list[Event]:
         message = f"Failed to cleanup {run.skipped} stalled tests: they cannot be refunded now"
         return [finished, *_alarm(analyses, message, now, run_id=run.run_id, skipped=run.skipped)]
     if analyses.blocked.first() is not None:
-        return [finished]  # skipped by a run a moment ago, so this run did not try them
+        return [finished]  # this run did not try tests that another skipped a moment ago: the alert stays
     return [finished, *resolve_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, "a clean run")]
 
 

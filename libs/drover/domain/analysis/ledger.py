@@ -19,7 +19,8 @@ def charge(user: User, test_id: str) -> list[Event]:
 
 
 def why_no_refund(user: User) -> str | None:
-    """The reason why the user cannot get a refund now, or None. A test fails only together with its refund."""
+    """Return why the user cannot get a refund now, or None. Reports of workers and cleanups fail a test only together
+    with its refund."""
     if user.frozen:
         return FROZEN
     return FULL if user.remaining >= REMAINING_MAX else None

@@ -1,4 +1,4 @@
-"""Limits, patterns and texts of analyses (seed 001). Values that operators can set come with the commands."""
+"""Limits, patterns and texts of analyses (document 001). Values that operators can set come with the commands."""
 
 from __future__ import annotations
 

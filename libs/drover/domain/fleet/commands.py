@@ -152,7 +152,8 @@ class ReportRunning(Report):
     ad_playing: bool = False
     started_at: datetime | None = None
     error_code: str | None = None
-    """An error after which the agent goes on. If progress is 0 or `retry_count` has grown, it has started again."""
+    """An error after which the agent goes on. If progress is 0 or `retry_count` has grown, the agent has started the
+    work again."""
     error_message: str | None = None
     retry_count: int | None = None
     by_pc: bool = False

@@ -73,13 +73,14 @@ class DeviceQuarantined(Event):
 
 
 class DeviceReleased(Event):
-    """The device is no longer in error, or was kept from it; its failures are reset. It is online if it sends signs of
-    life, else offline."""
+    """The device leaves the status `error`, or is spared it after a failure that was not its fault. Its failures are
+    reset. It is online if it sends signs of life, else offline."""
 
     device_id: str
     reason: str
     """Why it was released. `time`: the error has lasted long enough. `condition`: the condition has ended.
-    `poison_job`: the job was bad. `host`: its PC was at fault. `reset`: a person reset a device that runs something."""
+    `poison_job`: the job was bad. `host`: its PC was at fault. `reset`: a person reset the device while it was running
+    work."""
 
 
 class DeviceReset(Event):
@@ -253,7 +254,7 @@ class AttemptStarted(AttemptEvent):
     claimed_started_at: datetime | None
     timeout_at: datetime
     by_pc: bool = False
-    """Whether the PC claimed the attempt. The claim counts as its start, and it need not report progress."""
+    """Whether the PC claimed the attempt. The claim counts as the start, and the PC need not report progress."""
 
 
 class AttemptErrorNoted(AttemptEvent):
@@ -323,7 +324,7 @@ class AttemptFailedFinal(AttemptEvent):
     rule: str
     message: str | None
     replaced: bool
-    """Whether another device may get the job instead. Then this one does not count toward the target number."""
+    """Whether another device may get the job instead. Then this device does not count toward the target number."""
 
 
 class StaleReportRefused(AttemptEvent):

@@ -31,7 +31,7 @@ def _pc_registered(fleet: Fleet, event: e.PcRegistered) -> None:
     fleet.pcs[event.pc_id] = pc
     supply = fleet.supply
     if supply is not None and supply.route is None and supply.cursor == len(fleet.pc_order):
-        # It has no devices yet, so the scan counts it as checked.
+        # The new PC has no devices yet, so the search counts it as checked.
         supply.cursor += 1
         pc.seen_in = supply.look
     fleet.pc_order.append(event.pc_id)

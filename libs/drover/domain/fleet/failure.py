@@ -157,7 +157,8 @@ def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
     failed = {*job.final_failures.get(rule.name, ()), device.device_id}
     if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
         return False
-    # If all failed on one PC: a success on another PC clears the job, and while it runs on another PC it is too early.
+    # If all failed on one PC, the job is not bad if it succeeded on another PC, and not yet known to be bad while it
+    # runs on another PC.
     pcs = {fleet.devices[device_id].pc_id for device_id in failed}
     return len(pcs) > 1 or not (set(job.proven_on) - pcs or _is_under_way_elsewhere(fleet, job, *pcs))
 

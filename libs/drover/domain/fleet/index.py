@@ -22,7 +22,7 @@ def is_target(job: Job, device: Device) -> bool:
     if target is None:
         return True
     if target.device_ids is not None:
-        return False  # they are all in `named`
+        return False  # the devices of such a target are all in `named`
     return target.group_id in (None, device.group_id) and target.pc_id in (None, device.pc_id)
 
 

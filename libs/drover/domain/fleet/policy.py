@@ -1,4 +1,4 @@
-"""The fleet's limits, patterns and table of error codes, from the requirements in seeds 000 and 002."""
+"""The fleet's limits, patterns and table of error codes, from documents 000 (phone farm) and 002 (operations queue)."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
 TARGET_COUNT_MAX: Final = 1_000_000
 PROBABILITIES_SUM_MAX: Final = 300
-"""Rule V002. No job can break it today, because each of the three is checked first to be a percentage. It is kept in
-case that a range grows or a fourth one is added."""
+"""The maximum sum of a job's three probabilities, in percent (rule V002). No job can exceed it today, because each of
+the three is checked first to be at most 100. It is kept in case a range grows or a fourth one is added."""
 
 OFFLINE_AFTER_S: Final = 30.0
 """An online device without a sign of life for this long becomes offline."""
 SILENT_AFTER_S: Final = 60.0
 """A busy device without a sign of life for this long loses its work."""
 STALLED_AFTER_S: Final = 120.0
-"""An attempt whose progress has not changed for this long has stalled."""
+"""An attempt whose progress has not changed for this long is treated as stalled. Advertisements are excepted: see
+`AD_HOLDS_S`."""
 AD_HOLDS_S: Final = 300.0
-"""How long advertisements may stop the progress of one attempt, in total. After that, the attempt can stall."""
+"""For how many seconds in total advertisements may stop the progress of one attempt without counting toward a stall."""
 CHARGED_PCT: Final = 20
 """A device that is in error because of a low battery gets work again from this charge on, in percent."""
 
@@ -63,7 +64,8 @@ HOLD: Final = Backoff(first_s=5 * 60, max_s=80 * 60)
 """How long a device gets no offers after it did not fetch one; longer with each such offer in a row."""
 UNTAKEN_ALERT_AT: Final = 3
 ROLLBACKS_MAX: Final = 3
-"""How often an assignment may lose its device during a run: this time, the loss counts as a failed attempt."""
+"""When an assignment has lost its device during a run this many times, the last loss counts as a failed attempt. The
+losses before it use up no attempt."""
 
 FAILURES_IN_A_ROW_MAX: Final = 3
 CRASHES_IN_A_ROW_MAX: Final = 3
@@ -141,7 +143,7 @@ _TABLE: Final = (
     Rule("PLAYBACK_STALLED", "E2004", 3, delay_s=5),
     Rule("APP_CRASH", "E3001", 3, delay_s=5, device=DeviceEffect.CRASH),
     Rule("OUT_OF_MEMORY", "E3002", 1, device=DeviceEffect.NEEDS_RESET),
-    # The retry waits until the phone is ready, not for a time. Neither means a bad job.
+    # After these two, the retry waits until the phone is ready, not for a time. Neither means that the job is bad.
     Rule("SCREEN_LOCKED", "E3003", 3, device=DeviceEffect.SCREEN_LOCKED, poisons=False),
     Rule("BATTERY_LOW", "E3004", 1, device=DeviceEffect.BATTERY_LOW, poisons=False),
     Rule("UNKNOWN", "E4001", 2, delay_s=10),

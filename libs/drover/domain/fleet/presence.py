@@ -34,7 +34,7 @@ from drover.domain.fleet.withdrawal import attempt_of, of, take_back
 
 NETWORK_LOST = Failure("NETWORK_LOST", "The device fell silent three times while it ran this")
 DEVICE_ERROR = "DEVICE_ERROR"
-"""The rule for a device that reports an error without a failed attempt."""
+"""The name of the rule for a device that reports an error without a failed attempt."""
 STALLED = Failure("PLAYBACK_STALLED", "No progress for 120 seconds")
 
 
@@ -97,7 +97,7 @@ def roll_back(
     fleet: Fleet, assignment: Assignment, now: datetime, reason: str, last: Failure, *, device_leaves: bool = False
 ) -> list[Event]:
     """Take running work back from its device. This uses up no attempt, unless it is the third time for the same
-    assignment: then the attempt fails with `last`."""
+    assignment: then the attempt fails with the failure `last`."""
     if assignment.rollbacks + 1 >= ROLLBACKS_MAX:
         return fail(fleet, assignment, last, now, device_leaves=device_leaves)
     events: list[Event] = [AttemptRolledBack(*attempt_of(assignment), reason)]
@@ -107,7 +107,7 @@ def roll_back(
 
 
 def can_stall(assignment: Assignment) -> bool:
-    """Whether the run can stall. A run that its PC claimed cannot, until it has reported progress."""
+    """Whether the run may be treated as stalled. A run that its PC claimed may not, until it has reported progress."""
     return assignment.phase is Phase.RUNNING and not (assignment.by_pc and assignment.progress_pct == 0)
 
 

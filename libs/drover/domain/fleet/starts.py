@@ -14,7 +14,7 @@ from drover.domain.fleet.supply import resumed
 from drover.domain.fleet.withdrawal import attempt_of
 
 STARTABLE = frozenset({Phase.RETRYING, Phase.OFFERED, Phase.SENT})
-"""Phases that hold a slot. From these, an agent may start by itself."""
+"""Phases from which an agent may start a run by itself: the assignment holds a slot and is not running."""
 
 
 def begin(

@@ -171,7 +171,7 @@ class Assignment(msgspec.Struct):
     progress_pct: int = 0
     ad_playing: bool = False
     by_pc: bool = False
-    """Whether the PC claimed the current run. Such a run cannot stall until it has reported progress."""
+    """Whether the PC claimed the current run. Such a run is not treated as stalled until it has reported progress."""
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
@@ -218,11 +218,11 @@ class Job(msgspec.Struct):
     paused_for: str | None = None
     """The rule of the failures because of which the job was paused as bad."""
     named: dict[str, None] = {}
-    """Devices assigned by name."""
+    """Devices that the job names: in its target, or because a person assigned them."""
     was_named: dict[str, None] = {}
-    """Devices assigned by name to a job that has ended. Kept, because the job may be opened again."""
+    """The devices of `named`, once the job has ended. Kept, because the job may be opened again."""
     present: int = 0
-    """How many of the devices assigned by name could take work now."""
+    """How many of the devices in `named` could take work now."""
     live: dict[str, str] = {}
     """The live assignment of each device."""
     offered: dict[str, None] = {}
@@ -288,7 +288,7 @@ class Supply(msgspec.Struct):
     """How many free devices the search has found so far."""
     back: int = 0
     expected: int = 0
-    """Devices that may take the job later: they run another job, or are held for a while."""
+    """How many devices may take the job later: they run another job, or get no offers for a while."""
 
 
 class Fleet(msgspec.Struct):

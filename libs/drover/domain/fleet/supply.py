@@ -130,7 +130,7 @@ def _new_id(fleet: Fleet, job: Job, number: int) -> str:
 
 
 def _is_done(fleet: Fleet) -> bool:
-    """Whether no assignment of the job is in flight and no online device is left for it.
+    """Whether no assignment of the ACTIVE job is in flight and no online device is left for it.
 
     A job that has not run anywhere yet does not wait for devices that are busy or get no offers: other jobs may go
     first.

@@ -105,8 +105,8 @@ def _report_completed(command: ReportCompleted) -> Rejection | None:
 
 
 def ends_before_it_began(started_at: datetime | None, completed_at: datetime | None) -> Rejection | None:
-    """Refuse a report (V004) whose end is not after its start. Both times come from the agent's clock and are never
-    compared with ours."""
+    """Refuse a report whose end is not after its start (rule V004). Both times come from the agent's clock and are
+    never compared with ours."""
     if started_at is None or completed_at is None or completed_at > started_at:
         return None
     return invalid("completed_at", completed_at.isoformat(), "completed_at must be after started_at", "V004")

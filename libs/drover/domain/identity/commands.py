@@ -40,8 +40,8 @@ class EnableAccount(Command):
 
 
 class ResealAccount(Command):
-    """Replace the sealed address and password by the same values, sealed with the current keys. Refused if they have
-    changed since."""
+    """Replace the sealed address and password by the same values, sealed with the current keys. Refused if the account
+    no longer has this `revision`."""
 
     account_id: str
     revision: int
@@ -87,19 +87,19 @@ class EndAllSessions(Command):
 
 
 class FindAccount(Command):
-    """Find an account by address. Answered from live state, without events."""
+    """Find an account by the hashes of its address. Answered from the decider's state, without events."""
 
     email_hashes: tuple[str, ...]
 
 
 class ReadAccount(Command):
-    """Read an account by its id. Answered from live state, without events."""
+    """Read an account by its id. Answered from the decider's state, without events."""
 
     account_id: str
 
 
 class ListSessions(Command):
-    """List the live sessions, most recently used first. Answered from live state, without events."""
+    """List an account's open sessions, most recently used first. Answered from the decider's state, without events."""
 
     account_id: str
 

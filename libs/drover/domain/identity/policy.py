@@ -23,8 +23,8 @@ ACCOUNTS_MAX: Final = 10_000
 """The maximum number of accounts; further ones are refused, because all are in memory. Accounts are for the people who
 run a farm, not for its customers."""
 SESSIONS_PER_ACCOUNT_MAX: Final = 100
-"""The maximum of live sessions of one account, and of the setting for it. One decision can end all of them, so their
-number needs a bound."""
+"""The maximum number of sessions of one account that have not ended. The setting for it cannot be higher. One
+decision can end all of them, so their number needs a bound."""
 SEALED_CHARS_MAX: Final = 2_000
 USER_AGENT_CHARS_MAX: Final = 80
 LIFETIME_S_MAX: Final = 366 * 86_400

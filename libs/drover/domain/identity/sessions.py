@@ -34,7 +34,7 @@ def start_session(identity: Identity, command: StartSession, now: datetime) -> D
     if command.session_id in identity.sessions or command.session_id in identity.ended:
         return reject(Code.UNIQUE_VIOLATION, "There is a session with this id already")
     allowed = min(command.sessions_max or SESSIONS_PER_ACCOUNT_MAX, SESSIONS_PER_ACCOUNT_MAX)
-    # There can be several to end where the limit was higher before; at most a hundred.
+    # Several sessions may have to end if the limit was higher before; at most a hundred.
     too_many = max(0, len(account.sessions) + 1 - allowed)
     ends_at = now + timedelta(seconds=command.lifetime_s)
     return accept(

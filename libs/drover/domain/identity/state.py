@@ -19,7 +19,7 @@ class Account(msgspec.Struct):
     created_at: datetime
     updated_at: datetime
     revision: int = 1
-    """Grows with every change of the account that makes a password check done before it invalid."""
+    """Grows with every change of the account after which an earlier check of its password is no longer valid."""
     disabled: bool = False
     last_sign_in_at: datetime | None = None
     sessions: dict[str, None] = {}

@@ -1,7 +1,8 @@
-"""Decides the writes of clients to rows of `alarm` (seed 004). Some clients are senders of the users' own.
+"""Decides the writes of clients to rows of `alarm`, a table of document 004 (reminders).
 
-Such a sender claims an alarm, sends it and reports that by writing columns. It can work beside our sender: an alarm has
-one claim at a time, a claim needs an alarm that is due, and only the side that claimed an alarm can release it.
+Some of these clients are senders of the users' own. Such a sender writes columns to claim an alarm and to report that
+it has sent the alarm. It can work beside our sender: an alarm has one claim at a time, a claim needs an alarm that is
+due, and only the side that claimed an alarm can release it.
 """
 
 from __future__ import annotations
@@ -258,7 +259,8 @@ def _end_notice(command: AlarmRow, state: Reminders, now: datetime) -> Sequence[
 
 
 def _following(alarm: Alarm, written: datetime | None, policy: Policy, now: datetime) -> Spot:
-    """Find the next time: one that the user has set meanwhile, else the sender's, else after the regular pause."""
+    """Find the alarm's next time: the one that the user has set meanwhile, else the one that the sender wrote, else the
+    time after the regular pause."""
     if written is None or alarm.moved:
         return following_spot(alarm, policy, now)
     return find_spot(alarm.user, alarm, wall_of(written, alarm.user.timezone), own_minute=alarm.minute)

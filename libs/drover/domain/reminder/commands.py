@@ -23,7 +23,7 @@ class Notify(Command):
     """Send a user a message once. A repeat with the same `page_id` has no further effect."""
 
     page_id: str
-    """An id that no page of a user has."""
+    """The id of the message, chosen so that no page of a user has it."""
     user_id: str
     title: str
     body: str
@@ -48,7 +48,7 @@ class SetTimezone(Command):
     existing: bool = False
     """Whether the command is refused for a user without a row in `user_info`."""
     only_if: str | None = None
-    """The time zone that the user must still have."""
+    """The time zone that the user must still have, or the command is refused. None: any."""
 
 
 class AddUser(Command):
@@ -64,7 +64,7 @@ class RemoveUser(Command):
 
     user_id: str
     only_if: str | None = None
-    """The time zone that the user must still have."""
+    """The time zone that the user must still have, or the command is refused. None: any."""
 
 
 class AlarmRow(Command):
@@ -117,7 +117,7 @@ class DeletePages(Command):
 
 
 class ClaimDue(Command):
-    """Claim alarms that are due, for the caller to send. No other caller gets them meanwhile."""
+    """Claim alarms that are due, for the caller to send. No other caller gets them while they are claimed."""
 
     limit: int
     instance: str

@@ -103,8 +103,8 @@ class SendingEvent(AlarmEvent):
     """Fields that all events of a sending attempt share."""
 
     sending: int
-    """The alarm's `sent_count` before this sending. Page id and this number are the key by which a provider detects
-    repeats."""
+    """The alarm's `sent_count` before this sending. Page id, this number and `life` make the key by which a provider
+    detects repeats."""
     life: int
     attempt: int
     """How many times this sending has been claimed."""
@@ -119,11 +119,11 @@ class AlarmDispatched(SendingEvent):
     outside: bool = False
     """Whether a sender of the users' own claimed it, through the table `alarm`."""
     processed_at: datetime | None = None
-    """The time that such a sender wrote. None: the time of this event."""
+    """The time that a sender of the users' own wrote. None: the time of this event."""
 
 
 class ClaimGivenUp(SendingEvent):
-    """A client wrote a `processed_at` so long ago that the claim of a sender of the users' own has expired."""
+    """A client ended the claim of a sender of the users' own, by writing a `processed_at` that is too old."""
 
     processed_at: datetime
     recover_at: datetime
@@ -138,8 +138,8 @@ class AlarmSent(SendingEvent):
 
 
 class SendingFailed(SendingEvent):
-    """The reminder was not delivered, so its claim ends. At `retry_at` it is sent again with the same key. If that is
-    None, it is sent at the next alarm time."""
+    """The reminder was not delivered, so its claim ends. It is sent again with the same idempotency key: at `retry_at`
+    or, if that is None, at the next alarm time."""
 
     permanent: bool
     code: str
@@ -151,7 +151,7 @@ class SendingFailed(SendingEvent):
 
 class SendingUncertain(SendingEvent):
     """The reminder may have been delivered, fully or in part. It stays claimed until `recover_at` and is then sent
-    again with the same key."""
+    again with the same idempotency key."""
 
     code: str
     error: str

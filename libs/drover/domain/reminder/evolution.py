@@ -87,7 +87,7 @@ def _scheduled(state: Reminders, event: e.AlarmScheduled) -> None:
 
 def _set_by_user(state: Reminders, alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -> None:
     """Set the alarm time that the user chose. If the alarm is claimed, it stays claimed, and the new time applies after
-    that sending."""
+    the claimed sending."""
     _place(alarm, moment, shift_min, immediate=immediate)
     if alarm.dispatched:
         alarm.moved = True
@@ -192,7 +192,8 @@ def _place(alarm: Alarm, moment: datetime, shift_min: int, *, immediate: bool) -
 
 
 def _release(state: Reminders, alarm: Alarm) -> None:
-    """End the claim of an alarm. The list of subscriptions that received it is kept until the sending is over."""
+    """End the claim of an alarm. The list of subscriptions that received the reminder is kept until the sending is
+    over."""
     alarm.dispatched = alarm.moved = False
     state.in_hand.pop(alarm.page_id, None)
     state.outside.discard(alarm.page_id)

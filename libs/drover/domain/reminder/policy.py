@@ -1,4 +1,4 @@
-"""Limits of reminders (seed 004); `Policy` holds the values that an operator can set."""
+"""Limits of reminders (document 004); `Policy` holds the values that an operator can set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from drover.domain.backoff import Backoff
 
 ID_PATTERN: Final = r"^[A-Za-z0-9_.:@|-]{1,128}$"
-"""Ids of pages and users. No `~`: it separates the parts of a sending's key."""
+"""The pattern of the ids of pages and users. It has no `~`, because that separates the parts of a sending's key."""
 SUBSCRIPTION_ID_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 CODE_PATTERN: Final = r"^[a-z0-9_]{1,64}$"
 """The pattern of error codes of sendings."""
@@ -40,8 +40,9 @@ AHEAD_MAX: Final = timedelta(days=3653)
 """How far ahead an alarm can be set: ten years."""
 
 KEYS_REMEMBERED_FOR: Final = timedelta(days=2)
-"""How long the key of a deleted page is remembered. If the page is registered again within this time, its sendings get
-other keys, because a provider could drop them as duplicates. Such providers remember keys for a day."""
+"""How long the `life` number of a deleted page is remembered. If the page is registered again within this time, its
+sendings get other keys than before; with the same keys a provider could drop them as duplicates. Such providers
+remember keys for a day."""
 FAILURES_ALERT_AT: Final = 20
 """After this many failed sendings in a row, of any alarms of a partition, an alert about the provider is raised."""
 CROWDED_ALERT_LASTS: Final = timedelta(hours=24)

@@ -31,7 +31,7 @@ def following_spot(alarm: Alarm, policy: Policy, now: datetime) -> Spot:
 
 
 def scheduled(state: Reminders, alarm: Alarm, wanted: datetime, now: datetime) -> list[Event]:
-    """Make the events that set the alarm for a local time, or for the first free minute after it."""
+    """Make the events that set the alarm for a local time, or for a free minute after it."""
     user = alarm.user
     spot = find_spot(user, alarm, wanted, own_minute=alarm.minute)
     event = AlarmScheduled(

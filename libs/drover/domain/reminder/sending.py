@@ -61,7 +61,7 @@ def claim(
 
 def report_sent(state: Reminders, command: ReportSent, now: datetime, policy: Policy) -> Decision:
     """Record a successful sending. A late report, or one from an earlier claim, is accepted, too: the provider has sent
-    it."""
+    the reminder."""
     alarm = _alarm_at(state, command)
     if alarm is None:
         return _stale(command)

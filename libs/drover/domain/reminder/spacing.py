@@ -1,6 +1,8 @@
-"""Spacing: two alarms of one user never share a minute. An alarm for a taken minute is shifted pseudo-randomly.
+"""Spacing: keeps the alarms of one user in different minutes, except alarms that were requested for now.
 
-A decider must not use random numbers: the order of the tried shifts is derived from the page and the sending.
+An alarm for a taken minute is shifted pseudo-randomly. If no free minute is found after `TRIES_MAX` tries, two alarms
+share one. A decider must not use random numbers: the order of the tried shifts is derived from the page and the
+sending.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ class Spot(msgspec.Struct, frozen=True):
 
 
 def find_spot(user: User, alarm: Alarm, wanted: datetime, *, own_minute: int | None) -> Spot:
-    """Find the first free minute from the wanted local time on. `own_minute`: the minute that the alarm itself occupies
-    now."""
+    """Find a free minute: that of the wanted local time or, if it is taken, one after it. `own_minute`: the minute that
+    the alarm itself occupies now."""
     first = _spot(user, wanted, 0, 0)
     if not _taken(user, first, own_minute):
         return first

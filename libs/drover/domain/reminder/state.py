@@ -54,7 +54,7 @@ class Alarm(msgspec.Struct, gc=False):
     text: bytes
     """Title and body, packed by `texts`."""
     next_s: int
-    """When the alarm is due, as the user set it or after its pause. In seconds, like all times here."""
+    """When the alarm is due, as the user set it or after its pause. In seconds since 1970, like all times here."""
     wake_s: int
     """When the alarm must be handled: at `next_s`; after a failure, at its retry time; while it is claimed, at its
     recovery time."""
@@ -147,7 +147,8 @@ class Reminders:
         return None if first is None else first[0]
 
     def first(self) -> tuple[int, str] | None:
-        """Return the alarm that can be claimed first: one that is due, or one whose claim got no report in time."""
+        """Return when the next alarm can be claimed, and its page id: when it is due or, if it is claimed, when its
+        claim expires."""
         waiting, recovering = self.waiting.first(), self.recovering.first()
         if waiting is None or recovering is None:
             return waiting or recovering

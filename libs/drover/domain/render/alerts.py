@@ -54,8 +54,8 @@ def worker_heard(queue: RenderQueue, reason: str) -> list[Event]:
 
 
 def alerts_over(queue: RenderQueue, render: Render, reason: str, *, proven: bool = True) -> list[Event]:
-    """Resolve the alerts of a render that ends. `proven`: it completed, so template, mapping, nexrender and NAS
-    work."""
+    """Resolve the alerts of a render that ends. `proven`: whether it completed, which shows that template, mapping,
+    nexrender and NAS work."""
     if not queue.alerts:
         return []
     subjects = {"render": str(render.render_id), "composition": render.composition_id}

@@ -1,5 +1,5 @@
-"""Converts gfx_data to nexrender's assets by the composition's mapping (003 §3.4.2). It lists all data that it leaves
-out."""
+"""Converts gfx_data to nexrender's assets by the composition's mapping, and lists all data that it leaves out. Document
+003 (the render queue) defines the form of gfx_data in §3.4.2."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBER_MAX: Final = 10**30
 
 
 class GfxDataInvalid(DroverError):
-    """gfx_data does not have the form of 003 §3.4.2."""
+    """gfx_data does not have the form that document 003 (the render queue) defines in §3.4.2."""
 
     def __init__(self, place: str, expected: str) -> None:
         self.place = place
@@ -35,7 +35,7 @@ class Assets(msgspec.Struct, frozen=True):
     """The assets for nexrender. Their `src` is a path, which the nexrender client turns into a URL."""
     unmapped: list[str]
     """What is not in the assets: fields without a layer (by the key that a mapping would need), forbidden images,
-    values that another field has replaced, and data in places that 003 does not define."""
+    values that another field has replaced, and data in places that document 003 does not define."""
     fields: int = 0
     """How many fields were found that a mapping could give a layer."""
     unusable_images: list[str] = []
@@ -43,8 +43,8 @@ class Assets(msgspec.Struct, frozen=True):
 
     @property
     def mapping_missing(self) -> bool:
-        """Whether there are fields, but none of them has a layer. Data in places that 003 does not define does not
-        count as a field."""
+        """Whether there are fields, but none of them has a layer. Data in places that document 003 does not define does
+        not count as a field."""
         return self.fields > 0 and not self.assets
 
 

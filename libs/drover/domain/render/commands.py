@@ -76,7 +76,7 @@ class ReportWork(Command):
     size_bytes: int | None = None
     sha256: str | None = None
     message: str | None = None
-    """Why it failed."""
+    """Why the render failed."""
     only_if: RowFence | None = None
 
 
@@ -143,7 +143,7 @@ class ReportStopped(Command):
 
 
 class GetRender(Command):
-    """Read what a worker needs to know about a render; answered from live state."""
+    """Read what a worker needs to know about a render. Answered from the decider's state, without events."""
 
     render_id: int
 

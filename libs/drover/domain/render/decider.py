@@ -77,4 +77,4 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
 
 
 RENDER: Final = render_decider(Policy())
-"""The decider of the render queue with the default values of 003."""
+"""The decider of the render queue with the default values, which are those of document 003 (the render queue)."""

@@ -45,7 +45,7 @@ class RenderClaimed(RunEvent):
     resumed: bool
     """Whether the same worker held the render before."""
     external: bool = False
-    """Whether it is a worker of the users' own, which works through the table `render_queue` and has its own job at
+    """Whether the worker is one of the users' own, which works through the table `render_queue` and has its own job at
     nexrender."""
 
 
@@ -58,7 +58,8 @@ class RenderSubmitted(RunEvent):
 
     uid: str
     nexrender_job_id: str
-    """The id that nexrender gave the job, if it does not accept our uid. Empty: an external worker did not tell."""
+    """The id of the job at nexrender: our uid, or the id that nexrender gave the job instead. Empty: an external worker
+    did not report it."""
     found: bool
     """Whether nexrender had the job already, because a worker had submitted it and could not report that."""
     timeout_at: datetime
@@ -83,7 +84,7 @@ class FieldsUnmapped(RunEvent):
 
 
 class RetryScheduled(RunEvent):
-    """The same worker will retry the same step."""
+    """The worker keeps the render and will retry the step that failed."""
 
     fault: str
     number: int
@@ -98,7 +99,7 @@ class RenderRequeued(RenderEvent):
     run: int
     reason: str
     """Why. `lapsed`: the lease expired. `released`: by an operator. `handed_back`: by its worker. `rerun`: by a person.
-    `superseded`: an external worker starts a job of its own. Otherwise the fault."""
+    `superseded`: an external worker starts a job of its own. Any other value is the fault that caused it."""
     message: str
     recovery_count: int
     generation: int

@@ -125,7 +125,8 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
 
 
 _COUNTED: Final = frozenset({"RENDER_TIMEOUT", "RENDER_LOST"})
-"""Faults that run the whole render again, and so are counted when it returns to the queue."""
+"""Faults after which the whole render is run again. Their retries are counted when the render returns to the queue, and
+the counts are kept for its next job."""
 
 
 def _completed(queue: RenderQueue, event: e.RenderCompleted) -> None:

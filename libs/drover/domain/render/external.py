@@ -1,7 +1,9 @@
-"""Decides the commands of external workers: workers of the users' own, which claim and report by writing to the table.
+"""Decides the commands of external workers: workers of the users' own, which claim and report by writing to the table
+`render_queue`.
 
-External workers do not know runs, so a report counts for the current run, unless it names another worker. They retry by
-themselves, so a failure is final. Their jobs at nexrender are their own: the next worker starts a new job.
+External workers do not know runs, so a report counts for the current run, unless it names a worker that does not hold
+the render. They retry by themselves, so a failure that they report is final. Their jobs at nexrender are their own: the
+next worker starts a new job.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Preconditions of a write: the values that a row of `render_queue` had when the filters matched it."""
+"""Preconditions of a client's write: the values that a row of `render_queue` had when the client's filters matched
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from drover.domain.render.state import Render
 
 
 class RowFence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The values that the render must still have. None: any value."""
+    """The values that the render must still have, or the write is refused. None: any value."""
 
     run: int | None = None
     status: str | None = None

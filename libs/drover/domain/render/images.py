@@ -23,7 +23,8 @@ _UNC: Final = "//"
 
 
 def image_path(named: str, images: str) -> str | None:
-    """The file in the folder `images` for a country or a path; None if it is outside the folder or not an image."""
+    """Return the file in the folder `images` for a country or a path; None if it is outside the folder or not an
+    image."""
     folder, path = _split(images), _split(_without_scheme(named.strip()))
     if folder is None or path is None or folder[0] == "":
         return None
@@ -44,7 +45,7 @@ def _without_scheme(text: str) -> str:
         return text
     rest = text[scheme.end() :]
     if _DRIVE.match(rest, 1) and rest[0] in "/\\":
-        return rest[1:]  # file:///D:/…; 003 writes it with two slashes
+        return rest[1:]  # file:///D:/…; document 003 writes it with two slashes
     return rest if _DRIVE.match(rest) or rest.startswith(("/", "\\")) else _UNC + rest  # file://host/share/…
 
 

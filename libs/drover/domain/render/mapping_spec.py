@@ -12,7 +12,8 @@ import msgspec
 OUTPUT_MODULE_DEFAULT: Final = "H.264 - Match Render Settings - 15 Mbps"
 
 Kind = Literal["data", "image", "expression"]
-"""A text, a picture of the image folder, or an After Effects expression (003 §3.4.1: the Clock)."""
+"""The kind of a layer: a text, a picture of the image folder, or an After Effects expression, such as the Clock of
+document 003, §3.4.1."""
 
 
 class CompositionSpec(msgspec.Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""Limits and the table of faults (RN-12): what is retried, how often, after how long, and which alert it raises."""
+"""Limits of the render queue, and its table of faults (requirement RN-12): what is retried, how often, after how long,
+and which alert is raised."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ SEOUL: Final = timedelta(hours=9)
 
 
 class Fault(StrEnum):
-    """Faults of a render, as workers report them."""
+    """Faults of a render. Workers report them, except `RENDER_TIMEOUT`."""
 
     NEXRENDER_DOWN = "NEXRENDER_DOWN"
     """nexrender does not answer, or answers 5xx."""
@@ -49,11 +50,11 @@ class Fault(StrEnum):
     MAPPING_MISSING = "MAPPING_MISSING"
     """No field of gfx_data has a layer in this composition."""
     GFX_DATA_UNREADABLE = "GFX_DATA_UNREADABLE"
-    """gfx_data cannot be unsealed, or does not have the form of 003."""
+    """gfx_data cannot be unsealed, or does not have the form that document 003 (the render queue) defines."""
     RENDER_ERROR = "RENDER_ERROR"
     """nexrender reports `error`."""
     RENDER_TIMEOUT = "RENDER_TIMEOUT"
-    """The render took more than 30 minutes in all. The clock raises this fault."""
+    """The render took longer than `Policy.render_timeout_s` in all. The clock raises this fault, not a worker."""
     RENDER_LOST = "RENDER_LOST"
     """nexrender no longer knows the job."""
     OUTPUT_INVALID = "OUTPUT_INVALID"

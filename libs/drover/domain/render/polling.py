@@ -1,4 +1,4 @@
-"""A worker's poll interval (003 §6.1). New work is pushed; polling is for pushes that were lost."""
+"""How often a worker polls for work (document 003, §6.1). New work is pushed; polling is for pushes that were lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 EMPTY_POLLS_QUIET: Final = 10
 """After this many polls in a row without work, a worker polls at its idle interval."""
 BUSY_S: Final = 5.0
-"""The longest poll interval, in seconds, once a worker has found work."""
+"""The longest poll interval of a worker that has found work, in seconds, until it polls at its idle interval."""
 
 
 class Pace(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""Answers the queries of workers from live state, without events."""
+"""Answers the queries of workers from the decider's state, without events."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ def _unknown_composition(composition_id: str) -> Decision:
     """Refuse a render of an unknown composition: After Effects would get an unknown name, and no field would be filled
     in.
 
-    Only if some compositions are known (there are installations without any), and the request does not name the
-    composition itself: 003 does so in every `gfx_data`, and renders compositions without a mapping.
+    This is not called if no composition is known at all, as in some installations, nor if the request itself gives the
+    composition's name. Document 003 (the render queue) gives it in every `gfx_data`, and renders compositions without a
+    mapping.
     """
     return reject(
         Code.VALIDATION_ERROR,
@@ -75,8 +76,8 @@ def cancel_render(queue: RenderQueue, command: CancelRender, now: datetime) -> D
         return refusal
     if render is None or render.status in ENDED:
         return ended(queue, command.render_id, render, "be cancelled")
-    # Also if the present job was not begun but an earlier one was: its late worker may still put a file on the NAS.
-    # An external worker learns this from the answer to its next report, and stops its job itself.
+    # Stop also if only an earlier job was begun, not the present one: its late worker may still put a file on the NAS.
+    # An external worker learns of the cancellation from the answer to its next report, and stops its job itself.
     stop = render.uid if render.handled else None
     cancelled = RenderCancelled(render.render_id, render.run, command.reason, stop)
     return accept(cancelled, *alerts_over(queue, render, "cancelled", proven=False))

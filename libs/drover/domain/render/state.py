@@ -13,7 +13,7 @@ from drover.domain.timers import Timers
 
 
 class Status(StrEnum):
-    """The status that clients see (003 §2)."""
+    """The status of a render that clients see (document 003, the render queue, §2)."""
 
     PENDING = "pending"
     PREPARING = "preparing"
@@ -105,7 +105,7 @@ class RenderQueue(msgspec.Struct):
     pending: Timers = msgspec.field(default_factory=Timers)
     """Renders that wait for a worker, by request time: the first is next."""
     held: dict[str, int] = {}
-    """The render that each worker holds; at most one."""
+    """The render that each of our workers holds; at most one."""
     lent: set[int] = msgspec.field(default_factory=set)
     """Renders that external workers hold. Such a worker may hold several."""
     renewal_due: datetime | None = None

@@ -13,7 +13,8 @@ size limit, even if JSON needs two bytes for each byte of a name."""
 
 
 def shown(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:
-    """Replace control characters by spaces: each takes six bytes in JSON, and Postgres refuses NUL."""
+    """Cut the text to `bytes_max`, and replace control characters by spaces: each takes six bytes in JSON, and Postgres
+    refuses NUL."""
     plain = "".join(char if char >= " " or char in "\t\n\r" else " " for char in text[:bytes_max])
     return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 

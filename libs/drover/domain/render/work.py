@@ -79,8 +79,8 @@ def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmit
 
 
 def timeout_at(policy: Policy, render: Render, now: datetime) -> datetime:
-    # The time of earlier workers on the same job counts. Not if nexrender had finished in time and only the file was
-    # still being copied: a worker's crash must not cause another render then.
+    # The time of earlier workers on the same job counts. It does not count if nexrender had finished in time and only
+    # the file was still being copied: a worker's crash must not cause another render then.
     since = now if render.rendered else render.started_at or now
     return since + timedelta(seconds=policy.render_timeout_s)
 

@@ -13,8 +13,8 @@ from drover.domain.fleet.why.formatting import count
 
 
 def candidates(fleet: Fleet, job: Job) -> Iterator[Device]:
-    """List the target devices of a job: the named ones first. They are searched by the condition that fewest devices
-    meet."""
+    """List the target devices of a job: the named ones first. The others are searched among the devices of the target
+    PC, else of the target group, else among all."""
     for device_id in job.named:
         yield fleet.devices[device_id]
     for device_id in _narrowest(fleet, job):
@@ -27,7 +27,7 @@ def _narrowest(fleet: Fleet, job: Job) -> Iterable[str]:
     target = job.spec.target
     if target is not None:
         if target.device_ids is not None:
-            return ()  # they are all in `named`
+            return ()  # the devices of such a target are all in `named`
         if target.pc_id is not None:
             return fleet.pcs[target.pc_id].devices if target.pc_id in fleet.pcs else ()
         if target.group_id is not None:
