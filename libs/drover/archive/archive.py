@@ -75,7 +75,8 @@ class Archive:
 
 @contextmanager
 def opened_for_writing(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
-    """Open the archive of a context and lock it against other writers. `sweep` removes what a crash left behind."""
+    """Open the archive of a context and lock it against other writers. The caller then removes what a crash left
+    behind, with `sweep`."""
     folder = directory / context
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""The read models of a context whose log is restored. They are computed from the log, and may have rows that the
-restored log does not explain."""
+"""Finds and drops the read models of a context whose log is restored. They were computed from the earlier log, and may
+have rows that do not follow from the restored one."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def is_valid_log(context: str, partitions: list[str]) -> bool:
-    """Whether these are valid names of a context and its partitions. A file may contain any, and they become parts of
-    NATS subjects."""
+    """Whether these are valid names of a context and its partitions. A file may contain any names, and names become
+    parts of NATS subjects."""
     count = len(partitions)
     return (
         _NAME.fullmatch(context) is not None

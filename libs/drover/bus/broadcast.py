@@ -1,4 +1,5 @@
-"""Publishes a message on a subject without a reply. Subscribers that are not connected at that moment miss it."""
+"""Publishes an empty message on a subject, without waiting for a reply. Subscribers that are not connected at that
+moment miss it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ FLUSH_S: Final = 2
 
 
 async def broadcast(client: Client, subject: str) -> bool:
-    """Publish the message. Return whether it reached the NATS server."""
+    """Publish an empty message on the subject. Return whether it reached the NATS server."""
     try:
         await client.publish(subject)
         await client.flush(timeout=FLUSH_S)

@@ -36,10 +36,11 @@ MESSAGE_COMMANDS_MAX: Final = 128
 """How many commands one message may have. Each message gets its own reply: with small messages some callers can go on
 while others wait for the disk."""
 MESSAGE_EVERY_S: Final = 0.003
-"""The least pause between two messages while replies are outstanding. A single command is sent without a pause."""
+"""The least pause between two messages to a partition while replies are outstanding, except that a full message is sent
+at once. So is a command while no other one is waiting or unanswered."""
 PATIENCE_S: Final = 0.02
-"""How long a command that can wait (`Command.can_wait`) stays in the queue. Usually another command is sent earlier,
-and takes it along."""
+"""How long a command that can wait (`Command.can_wait`) stays in the queue at most. Usually another command is sent
+earlier, in a message that takes this one along."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -126,8 +127,8 @@ class _Line:
         loop = asyncio.get_running_loop()
         tries = 0
         in_doubt = False
-        """Whether an earlier try got no answer. It may still take effect, so the answer OVERLOADED does not end the
-        retries any more."""
+        """Whether an earlier try got no answer. Its commands may still take effect, so OVERLOADED is then no final
+        outcome: these commands are retried, too."""
         while batch:
             tries += 1
             left = max(waiting.deadline for waiting in batch) - loop.time()
@@ -183,7 +184,8 @@ class _Line:
 
 
 class CommandBus:
-    """Sends commands; one for each process. Commands for one partition that wait at the same time share a message."""
+    """Sends commands. Each process has one such object. Commands for one partition that wait at the same time share a
+    message."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -200,8 +202,8 @@ class CommandBus:
         partition: str = "main",
         timeout_s: float = DEADLINE_S,
     ) -> asyncio.Future[Outcome]:
-        """Send a command and wait for its outcome. It is retried across a change of leader; after the deadline the
-        outcome is UNAVAILABLE."""
+        """Send a command; return a future with its outcome. The command is retried across a change of leader; after
+        `timeout_s` the outcome is UNAVAILABLE."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         if trace is not None and tracing.recorder is not None:

@@ -20,11 +20,12 @@ from drover.bus.live import COMMITTED, announcing, following_progress
 from drover.domain.partitions import MAIN
 
 SYNC_S: Final = 1.0
-"""How long a read tries to learn what was committed. After it the answer may lack writes."""
+"""How long a read tries to learn what was committed. After that, its answer may lack writes."""
 PONG_S: Final = 10
-"""How long to wait for a pong. Longer than NATS may be silent, because nats-py fails on a pong that nobody awaits."""
+"""How long to wait for a pong. This is longer than the connection to a silent server lasts, because nats-py fails on a
+pong that nobody awaits."""
 GIVEN_UP_S: Final = 1.0
-"""After a failure, reads do not try again for this long."""
+"""After a read could not learn what was committed, no read tries it again for this long."""
 
 log = structlog.get_logger("drover.bus")
 
@@ -55,7 +56,7 @@ class CommitFeed:
         self._end_of = end_of
         self._observer: Observer | None = None
         self._connection = -1
-        """Number of reconnects so far. Announcements during a reconnect are lost."""
+        """The number of reconnects when `sync` last looked. If it has grown since, announcements may have been lost."""
         self._learned: set[str] = set()
         """Contexts whose end of the log was read on this connection. Since then no announcement was missed."""
         self._learning: dict[str, asyncio.Task[bool]] = {}
@@ -116,7 +117,7 @@ class CommitFeed:
         return asyncio.shield(self._ping)
 
     def _learn(self, context: str) -> asyncio.Future[bool]:
-        """Read the position of the last commit, once for each connection. Later commits are announced."""
+        """Read the position of the context's last commit, once for each connection. Later commits are announced."""
 
         async def learn() -> bool:
             connection, observer = self._connection, self._observer

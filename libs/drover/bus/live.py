@@ -26,7 +26,7 @@ class Progress(msgspec.Struct):
 
 
 async def announce(client: Client, context: str, partition: str, seq: int, *, topic: str = PROJECTED) -> None:
-    """Announce a position. This may fail: the next announcement replaces a lost one."""
+    """Announce a position. A failure is ignored, because the next announcement replaces a lost one."""
     with suppress(NatsError, OSError):
         await client.publish(f"{topic}.{context}", msgspec.json.encode(Progress(partition, seq)))
 

@@ -50,7 +50,7 @@ class Present(msgspec.Struct, frozen=True):
 class PresenceMoved(msgspec.Struct, frozen=True, tag="presence"):
     process: str
     number: int
-    """The number of this message, counted for each process."""
+    """The number of this message among those of its process, so that others notice a gap."""
     who: Present
     is_here: bool
 
@@ -69,7 +69,7 @@ class PeerAsk(msgspec.Struct, frozen=True, tag="ask"):
 
 
 class PeerSnapshot(msgspec.Struct, frozen=True, tag="snapshot"):
-    """All presences of a process, in several parts."""
+    """One part of the list of all presences of a process. The list has `parts` parts."""
 
     process: str
     number: int

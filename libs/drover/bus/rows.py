@@ -90,7 +90,7 @@ def subject_of(context: str, relation: str) -> str:
 
 
 def subjects(contexts: Iterable[str]) -> tuple[str, ...]:
-    """The subjects of all messages about these contexts."""
+    """Return the subject patterns that match all messages about these contexts."""
     return tuple(subject_of(context, ">") for context in contexts)
 
 
@@ -117,7 +117,7 @@ async def following_rows(
             else:
                 on_changed(context, relation, _decode_changed(message.data))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            # Its successor does not follow on what was heard, so nothing is missed in silence.
+            # The next message names the position of this one as `from`, so the reader notices the gap.
             log.warning("rows_unreadable", subject=message.subject, error=str(error))
 
     async with AsyncExitStack() as stack:

@@ -17,8 +17,8 @@ from drover.bus.messages import Outcome, Rejected, Reply, Submission
 from drover.domain.errors import Code
 
 REPLY_BYTES_MAX: Final = 900 * 1024
-"""The maximum size of a reply in bytes; outcomes beyond it are left out. It is below the default limit of a NATS server
-(1 MiB)."""
+"""The maximum size of a reply in bytes, below the default limit of a NATS server (1 MiB). For outcomes that do not fit,
+the caller must ask again."""
 
 DRAIN_S: Final = 2.0
 
@@ -34,8 +34,8 @@ Handle = Callable[[list[Submission[Any] | Rejected], Done], None]
 
 @asynccontextmanager
 async def answering(client: Client, subject: str, commands: Any, epoch: int, handle: Handle) -> AsyncIterator[None]:
-    """Answer commands on `subject` while the block runs, which is a term of the leader. No queue group is needed: there
-    is one leader."""
+    """Answer commands on `subject` while the block runs; the block lasts for one term of the leader. No queue group is
+    needed: there is one leader."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(list[Submission[commands]])
     sending: set[asyncio.Task[None]] = set()
 
@@ -54,7 +54,7 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
         if submissions:
             handle(submissions, done)
 
-    # The intake is the effective bound; nats-py bounds its own buffer before it.
+    # The writer's intake bounds how many commands wait; nats-py also bounds its own buffer before that.
     subscription = await client.subscribe(subject, cb=on_message)
     try:
         yield
@@ -63,7 +63,7 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
         try:
             await asyncio.wait_for(subscription.drain(), DRAIN_S)  # type: ignore[no-untyped-call]
         except (NatsError, OSError, TimeoutError):
-            # Without a connection. nats-py keeps such a subscription and subscribes again when it reconnects: it would
+            # There is no connection. nats-py keeps the subscription and subscribes again when it reconnects: it would
             # answer before the next leader does, for ever.
             subscription._stop_processing()
             client._remove_sub(subscription._id)

@@ -12,8 +12,8 @@ from drover.service.tracing import record, sampled_place
 
 
 def traced(header: str, command: Command, context: str, outcome: asyncio.Future[Outcome]) -> str:
-    """Start the span. Return the traceparent to send with the command, so that the writer's spans become its
-    children."""
+    """Start the span of a command, which ends with the outcome. Return the traceparent to send with the command, so
+    that the writer's spans become children of this span."""
     above = sampled_place(header)
     if above is None:
         return header

@@ -1,4 +1,4 @@
-"""The options of NATS key-value buckets that are used beside the log. Other modules decide what is in them."""
+"""Creates the NATS key-value buckets that are used beside the log. Other modules decide what is in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Refuses NATS servers that acknowledge before they sync: an acknowledged command must survive a power failure."""
+"""Refuses NATS servers that acknowledge a write before it is synced to disk: an acknowledged command must survive a
+power failure."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from drover.eventlog import metrics
 from drover.service.reasons import reason_of
 
 ANSWERS_S: Final = 1.0
-"""How long replies are collected, because every server of a cluster sends its own."""
+"""How long to collect replies, in seconds: every server of a cluster sends its own."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -35,7 +36,7 @@ class UnsyncedServer(DroverError):
 
 
 class DurabilityUnknown(DroverError):
-    """We could not find out whether the servers sync."""
+    """We could not find out whether the servers sync each write."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -45,8 +46,8 @@ class DurabilityUnknown(DroverError):
 
 
 async def refuse_unsynced(system: Client) -> list[str]:
-    """Ask every server, as a user of the system account. Return their names if all of them sync each write; raise
-    otherwise."""
+    """Ask every server whether it syncs each write. Return the servers' names if all do; raise otherwise. `system`: a
+    connection of a user of the system account."""
     found = await _ask_every_server(system)
     if not found:
         raise DurabilityUnknown("No JetStream server reported its settings")

@@ -45,8 +45,8 @@ async def from_the_end(last: StoredCommit | None) -> int:
 
 
 async def last_before(log: EventLog, moment: datetime, last: int) -> int:
-    """Return the last sequence before that moment, by binary search up to `last`. A missing sequence counts as
-    older."""
+    """Return the sequence of the last commit that was stored before `moment`, by binary search up to `last`. A sequence
+    without a commit counts as older."""
     low, high = 0, last
     while low < high:
         middle = (low + high + 1) // 2

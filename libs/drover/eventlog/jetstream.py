@@ -34,8 +34,8 @@ APPEND_TRY_S: Final = 3.0
 """How long one try to append waits for its acknowledgement. After that, we read the log to see whether it was
 stored."""
 APPEND_SETTLE_S: Final = 30.0
-"""The time in which an append must succeed or fail; it is longer than any election. After that the process ends, and
-reads the log when it starts again."""
+"""The time in which an append must succeed or fail; it is longer than any election of NATS servers. After that the
+process ends, and reads the log when it starts again."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
@@ -125,8 +125,8 @@ class JetStreamLog:
             await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
-        """Publish once. Return the sequence if it was acknowledged, else a text for people. Without an acknowledgement
-        the commit may still be in the log."""
+        """Publish once. Return the sequence if the commit was acknowledged, else the reason why not, as a text for
+        people. Without an acknowledgement the commit may still be in the log."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers

@@ -99,7 +99,8 @@ class EventLog(Protocol):
         """The append of which it is not known yet whether it was stored; None if there is none."""
 
     async def append(self, commit: Commit, expected: int) -> int:
-        """Append after sequence `expected` (0: the log is empty) and return the new sequence, once it is on disk.
+        """Append the commit if `expected` is the sequence of the partition's last one (0: it has none). Return the new
+        sequence once the commit is on disk.
 
         Raises AppendConflict or AppendUnsettled, nothing else.
         """

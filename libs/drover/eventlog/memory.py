@@ -1,5 +1,4 @@
-"""A log in memory, for tests and simulation. It behaves like the other implementation, except that it is not
-durable."""
+"""A log in memory, for tests and simulation. It behaves like the one in `jetstream`, except that it is not durable."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Writes archived commits back into an empty stream, each at its old position and with its old time.
 
 Only for restoring; writers append with `jetstream`. It writes one commit at a time: a server that syncs every write is
-no faster with several at once. And if one were refused because another program wrote, those after it could still be
-stored.
+no faster with several at once. And if one of several were refused because another program wrote at its position, those
+after it could still be stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _decode: Final = msgspec.json.Decoder(_Ack).decode
 
 
 class Refill:
-    """The stream of one context. It must exist."""
+    """Writes to the stream of one context, and reads it. The stream must exist."""
 
     def __init__(self, client: Client, context: str) -> None:
         self.context = context
@@ -56,7 +56,8 @@ class Refill:
         return self._whole.read(0)
 
     async def put(self, partition: str, commit: StoredCommit) -> None:
-        """Store a commit; return when it is on disk. After NotTaken it may be stored, now or later."""
+        """Store a commit; return when it is on disk. If this raises NotTaken, the commit may still be stored, now or
+        later."""
         headers = {
             COMMIT_HEADER: commit.id,
             EPOCH_HEADER: str(commit.epoch),

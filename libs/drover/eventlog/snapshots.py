@@ -30,8 +30,8 @@ REQUEST_S: Final = 10.0
 TRY_S: Final = 2.0
 RETRY_PAUSE_S: Final = 0.2
 READ_S: Final = 15.0
-"""Time-out for reading a snapshot. A stream without a leader does not answer for some seconds, but waiting is faster
-than folding the whole log."""
+"""Time-out for reading one part of a snapshot (the manifest or a chunk). A stream without a leader does not answer for
+some seconds, but waiting is faster than folding the whole log."""
 
 log = structlog.get_logger("drover.eventlog")
 

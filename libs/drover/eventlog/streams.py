@@ -1,4 +1,4 @@
-"""The streams and their required configuration: creates missing ones, refuses misconfigured ones."""
+"""The streams of the log and their required configuration: creates missing streams, refuses misconfigured ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
 
 PARTITIONS_KEY: Final = "drover_partitions"
-"""The stream's metadata key with the number of partitions of its context. Without it there is one."""
+"""The stream's metadata key with the number of partitions of its context. Without it the context has one partition."""
 
 
 class StreamMisconfigured(DroverError):

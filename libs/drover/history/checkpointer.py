@@ -26,7 +26,8 @@ log = structlog.get_logger("drover.history")
 
 
 class Checkpointer:
-    """Saves the states of one partition. Several processes may run the same one: saving a state twice does no harm."""
+    """Saves the states of one partition. Several processes may do this for the same partition: saving a state twice
+    does no harm."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""Answers `?as_of=`: computes the state of a context at any time, from the checkpoint before it. At most two queries
-run at once."""
+"""Answers `?as_of=`: computes the state of a context at any time, from the last checkpoint before that time. At most
+two queries run at once."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class TimeTraveller:
                 await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
 
     async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: Any) -> bytes:
-        """Return `question(state, at, *arguments)` for the state at that time. Raises the three errors above."""
+        """Return `question(state, at, *arguments)` for the state at that time. Raises MomentNotYet, MomentTooFar or
+        TooManyTravellers."""
         if at > self._now():
             raise MomentNotYet(at.isoformat())
         key = (context, at, question, arguments)
@@ -127,7 +128,7 @@ class TimeTraveller:
         return await asyncio.get_running_loop().run_in_executor(self._processes(), work)
 
     async def _stretch(self, log: EventLog, after: int, at: datetime) -> list[bytes]:
-        """Read the commits after the checkpoint up to that time, and perhaps the first one after it."""
+        """Read the commits after sequence `after` up to the time `at`, and perhaps the first one after that time."""
         payloads: list[bytes] = []
         events = size = 0
         last = await log.last()

@@ -13,7 +13,8 @@ from drover.projection.projection import Projection
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 CACHED_ROWS_MAX: Final = 50_000
-"""How many rows one projection caches between batches. The rows of the last two batches are kept in addition."""
+"""How many rows one projection caches between batches. Rows that the last two batches changed stay cached even beyond
+this number."""
 
 
 class Changes(msgspec.Struct):

@@ -67,7 +67,7 @@ def _fold(decider: Decider[Any], rules: Rules, follow: Follow, shown: Shown) -> 
     codec = Codec.of(decider)
 
     def fold(tables: Tables, event: Any, raw: str, position: Position) -> None:
-        if _NUL in raw:  # Postgres cannot store it in text: the read model shows U+FFFD instead
+        if _NUL in raw:  # Postgres cannot store NUL in text: the read model shows U+FFFD instead
             raw = jsonb_text(raw)
             (event,) = codec.decode(raw.encode() + b"\n")
         apply, entities, _ = rules[type(event)]

@@ -46,7 +46,7 @@ class RowMissing(DroverError):
 
 
 class UndeclaredRow(DroverError):
-    """A fold reads a row that its `keys` did not name, so it was not loaded."""
+    """A fold reads a row that `Projection.reads` does not list, so the row was not loaded."""
 
     def __init__(self, table: str, key: Any) -> None:
         self.table, self.key = table, key
@@ -80,7 +80,7 @@ class RebuildBusy(DroverError):
 
 
 class OldReadModelRead(DroverError):
-    """The old schema of an earlier rebuild is still being read, and there can be only one."""
+    """The old schema of an earlier rebuild is still being read, and there can be only one old schema."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema

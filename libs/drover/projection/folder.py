@@ -37,8 +37,8 @@ class Folded(msgspec.Struct, frozen=True):
 
 
 class Folder:
-    """Turns one batch after another into changes. Each starts from the rows after the batch before, whether that is
-    written or not."""
+    """Turns one batch after another into changes. Each batch starts from the rows as the batch before it left them,
+    whether these are written yet or not."""
 
     def __init__(
         self, projection: Projection, partition: Partition, feed: Feed, store: Store, tables: BatchTables

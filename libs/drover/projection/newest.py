@@ -11,7 +11,8 @@ from drover.eventlog.log import Partition
 from drover.projection.positions import context_of, place_of
 
 KNOWN_LONG_S: Final = 1.0
-"""A read model that lacks a commit after this time is behind, and reads no longer wait for it."""
+"""If a read model still lacks a commit this long after the process learned of it, it is too far behind, and reads do
+not wait for the newest commits. They still wait for a position that they name themselves."""
 MARK_EVERY_S: Final = 0.1
 """Minimum seconds between two remembered positions of a partition. It bounds their number at any rate of commits."""
 
@@ -21,7 +22,7 @@ cannot learn this."""
 
 
 async def in_sync(contexts: tuple[str, ...]) -> bool:
-    """For a process that sends all writes itself, so that it knows all commits."""
+    """Return True: for a process that sends all writes itself, so that it knows all commits."""
     return True
 
 
@@ -41,18 +42,19 @@ class Newest:
                 places.setdefault(place, _Marks())
 
     def observe(self, place: str, seq: int) -> None:
-        """Note a commit. `place`: its partition, or a context. All partitions of a context must reach `seq`."""
+        """Note a commit. `place`: its partition, or a context if all partitions of the context must reach `seq`."""
         marks = self._places.get(context_of(place), {}).get(place)
         if marks is not None:
             marks.add(seq, self._clock())
 
     def forget(self, context: str) -> None:
-        """Forget all positions, because announcements were missed, or the log was replaced and starts at 1 again."""
+        """Forget all positions of a context, because announcements were missed, or the log was replaced and starts at 1
+        again."""
         for marks in self._places[context].values():
             marks.clear()
 
     def of(self, context: str) -> dict[str, int]:
-        """Return the newest position of each partition. Empty: nothing is known."""
+        """Return the newest known positions of a context, by place (see `observe`). Empty: nothing is known."""
         return {place: marks.newest for place, marks in self._places[context].items() if marks.newest}
 
     def long_known(self, place: str) -> int:

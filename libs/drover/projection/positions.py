@@ -20,7 +20,7 @@ HEADER_CHARS_MAX: Final = 512
 HEADER_PLACES_MAX: Final = 16
 SEQ_MAX: Final = 2**63 - 1
 WAITERS_MAX: Final = 10_000
-"""How many reads may wait at once in one process. Further reads fail at once, because the read model is behind."""
+"""How many reads may wait at once in one process. Further reads do not wait, as if their time were over."""
 
 # ASCII digits, not \d: int() would also accept full-width digits.
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9_]{0,31}(?:\.[a-z0-9_]{1,32})?)=([0-9]{1,19})")
@@ -41,7 +41,8 @@ def format_position(positions: Mapping[str, int]) -> str:
 
 
 def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, int]:
-    """Parse a header such as `fleet=123,reminder.p2=45` into positions by name. An empty header has none."""
+    """Parse a header such as `fleet=123,reminder.p2=45` into positions by partition or context. An empty header has
+    none."""
     if len(value) > HEADER_CHARS_MAX:
         raise BadPosition(field, value[:HEADER_CHARS_MAX], f"longer than {HEADER_CHARS_MAX} characters")
     positions: dict[str, int] = {}
@@ -64,7 +65,7 @@ Ask = Callable[[str, int], None]
 
 
 def ask_nobody(place: str, seq: int) -> None:
-    """For a process that cannot reach its projector."""
+    """Ask nobody: for a process that cannot reach its projector."""
 
 
 def asking(announce: Callable[[str, str, int], None]) -> Ask:
@@ -82,7 +83,7 @@ class Positions:
 
     def __init__(self, partitions: Iterable[Partition], waiters_max: int = WAITERS_MAX, ask: Ask = ask_nobody) -> None:
         """`partitions`: all partitions of all contexts. The position of each is 0 until it is announced. `ask`: called
-        when the first read waits for a position."""
+        when a read waits for a higher position of a partition or context than all other waiting reads."""
         self._waiters_max = waiters_max
         self._ask = ask
         self._seen: dict[str, dict[str, int]] = {}

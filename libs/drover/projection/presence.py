@@ -42,8 +42,8 @@ class PresenceTable:
     """The statement that writes signs of life. It takes one array per column, the key first. A sign of life that is
     older than the row changes nothing."""
     key: Callable[[Beat], Key | None]
-    """Returns the key of the sender. None if a column could not hold it, because one such row makes the statement
-    fail."""
+    """Returns the key of the sender, or None if the column cannot hold that key: one such row would make the whole
+    statement fail."""
     columns: Callable[[Beat], tuple[Any, ...]]
     """Returns the values of all columns but the key, in the order of the statement."""
     relation: str | None = None

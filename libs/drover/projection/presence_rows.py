@@ -12,8 +12,8 @@ from drover.readmodel.table import Key
 INTERVAL_S: Final = 30.0
 TURN_S: Final = 0.2
 ROWS_PER_TURN_MAX: Final = 100
-"""How many rows are published per turn of `TURN_S`. With more than 15,000 devices, each device is published less
-often."""
+"""How many rows are published in each turn of TURN_S seconds. With more than 15,000 devices, a device is published less
+often than every INTERVAL_S."""
 WAITING_MAX: Final = 100_000
 """How many devices may wait for publication. Beyond it, a new device is dropped until its next sign of life."""
 

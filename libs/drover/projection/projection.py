@@ -82,8 +82,8 @@ class Projection:
     name: str
     schema: str
     ddl: str
-    """SQL that creates the tables. Its names have no schema, so that a rebuild can create them in another one by the
-    search path."""
+    """SQL that creates the tables. Its names have no schema, so that a rebuild can create the tables in another schema
+    by the search path."""
     tables: tuple[KeyedTable[Any] | AppendTable, ...]
     fold: Fold
     reads: Reads

@@ -40,7 +40,7 @@ async def ensure_read_model(connection: Connection, projection: Projection) -> b
         if exists and recorded == projection.hash:
             return False
         if exists and form and form["version"] > projection.version:
-            # Otherwise old and new would drop each other's work for ever during a rolling deployment.
+            # Otherwise old and new programs would drop each other's tables for ever during a rolling deployment.
             raise ReadModelNewer(schema, form["version"], projection.version)
         if exists:
             log.warning(

@@ -20,7 +20,8 @@ from drover.readmodel.reader_views import ReaderView
 READER: Final = "drover_reader"
 """The role that may read the views, and nothing else. Nobody signs in as it: grant it to accounts of your own."""
 READER_TIMEOUT: Final = "60s"
-"""Limit for a statement of a reader. It locks the view, and a swap of the tables has to wait for it."""
+"""The time limit for a statement of a reader. The statement locks its view, and the swap of a rebuild has to wait for
+that lock."""
 MARK: Final = "drover.reader_view"
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.reader_views', 0))"

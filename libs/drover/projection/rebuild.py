@@ -58,7 +58,7 @@ _TAKE_FORM: Final = "UPDATE drover.read_models SET schema = $2 WHERE schema = $1
 _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 Progress = Callable[[int, int], None]
-"""(events folded, events in total)."""
+"""Called with (events applied, events in total)."""
 
 
 def shadow_of(projection: Projection) -> Projection:
@@ -96,8 +96,9 @@ class Rebuild:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Rebuild:
-        # Rows and checkpoint are lost together or not at all, so a resumed rebuild finds both consistent. The swap
-        # commits synchronously, and flushes everything before it.
+        # Without synchronous commits, a crash of the server may lose the last batches, but rows and checkpoint only
+        # together, so a resumed rebuild finds both consistent. The swap commits synchronously, and flushes everything
+        # before it.
         settings = SETTINGS | {"synchronous_commit": "off"}
         self._connection: Connection = await self._stack.enter_async_context(self._connect("rebuild", settings))
         if not await self._connection.fetchval(_LOCK, self.projection.schema):
@@ -138,7 +139,7 @@ class Rebuild:
         return ends
 
     async def _begin_or_go_on(self, ends: Mapping[str, int]) -> None:
-        """Resume an interrupted rebuild. If its tables have another form, or it has commits that the log lacks, start
+        """Resume an interrupted rebuild. If its tables have another form, or it is ahead of the live schema, start
         over."""
         stands = {row["partition"]: row["seq"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
         if any(seq > ends.get(name, 0) for name, seq in stands.items()):
@@ -153,7 +154,7 @@ class Rebuild:
         self.resumed_at = sum((await self._stands()).values())
 
     async def _stands(self) -> dict[str, int]:
-        """By partition, how many events the shadow has."""
+        """Return, by partition, how many events are applied to the shadow."""
         return {row["partition"]: row["n"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
 
     async def _live(self) -> dict[str, int]:

@@ -20,7 +20,7 @@ from drover.service.tasks import end
 WRITE_EVERY_S: Final = 1.0
 REBUILDS_KEPT: Final = 100
 EXAMPLES_KEPT: Final = 20
-"""How many differences of a table are shown. The field `differences` counts all."""
+"""How many differences of a table are recorded. `TableReport.different` counts all."""
 HIDDEN: Final = "•••"
 _UNTOLD: Final = frozenset({"data", "gfx_data"})
 """Columns whose values are never shown, in any table: events as stored, and sealed data."""

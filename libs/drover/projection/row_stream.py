@@ -1,7 +1,7 @@
-"""Publishes which rows a batch has changed, once it is committed: what is published, and when. The bus sends it.
+"""Publishes the rows that a committed batch has changed. Decides what is published and when; the bus sends it.
 
 A stream and its epoch last for one term of a runner. Whatever ends a term (a crash between commit and publication, a
-fail-over, a rebuild's swap) begins a new epoch, and readers read again.
+fail-over, a rebuild's swap) begins a new epoch, and readers read the relations again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import Key
 
 ROWS_PER_BATCH_MAX: Final = 5_000
-"""How many changed rows of a batch are published, over all relations. After a larger batch, readers must read again.
-A job that starts on 500 phones at once changes some 3,500 rows."""
+"""How many changed rows of a batch are published, over all relations. After a larger batch, readers must read the
+relations again. A job that starts on 500 phones at once changes some 3,500 rows."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
-"""The maximum size of the rows in one message. Beyond it, readers must read again. A NATS server accepts 1 MiB."""
+"""The maximum size of the rows in one message. Beyond it, readers must read the relation again. NATS accepts 1 MiB."""
 PUBLISH_TIMEOUT_S: Final = 1.0
 """The time limit for all queries and messages after one batch: the projection does not wait longer for its readers."""
 PRESENCE_TURNS_MAX: Final = 5
@@ -55,7 +55,7 @@ class ChangedKeys(msgspec.Struct, frozen=True):
 
 
 def changed_keys(live: LiveRelation, changes: Changes) -> ChangedKeys:
-    """Keys of the table's rows that a batch has changed in one relation."""
+    """Return which rows of a relation a batch has changed, as keys of the relation's table."""
     name = live.table.name
     is_keyed = name in changes.upserts
     keys = dict.fromkeys(map(live.table.record_key_of, changes.upserts[name] if is_keyed else changes.appends[name]))
@@ -111,7 +111,8 @@ class RowStream:
         self._failures = metrics.ROW_FAILURES.labels(context)
 
     async def beat(self) -> None:
-        """Send pending resets, then the position: a reader that has a position has everything up to it."""
+        """Send pending resets first, then the position, so that a reader who gets the position has been told of every
+        change up to it."""
         self._beat_at = self._clock()
         await self._bounded(self._beat)
         await self._tell_presence()
@@ -135,7 +136,7 @@ class RowStream:
         if sum(map(len, found.values())) > ROWS_PER_BATCH_MAX:
             self._to_reset.update(live.name for live in found)
             return
-        # Moved before sending: if that fails, the next message reveals the gap.
+        # The positions move before sending: if sending fails, the next message reveals the gap.
         after = {live: self._last[live.name] for live in found}
         at = self._now()
         self._last.update((live.name, to) for live in found)

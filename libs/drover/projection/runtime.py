@@ -51,7 +51,8 @@ lock."""
 RETRY: Final = Backoff(first_s=0.1, max_s=5.0)
 ANNOUNCE_TIMEOUT_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 10.0
-"""How long a stop waits for the current batch. A batch that is interrupted by then is written again later."""
+"""How long a stop waits for the current batch. A batch that is not written by then is interrupted, and written
+later."""
 
 Announce = Callable[[str, str, int], Awaitable[None]]
 """Called with (context, partition, seq) when the read model has reached this sequence."""
@@ -88,7 +89,7 @@ log = structlog.get_logger("drover.projection")
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Memory bounds of one projection."""
+    """Limits of one projection: of its memory, and of how often it writes."""
 
     batch_events_max: int = BATCH_EVENTS_MAX
     batch_bytes_max: int = BATCH_BYTES_MAX
@@ -224,7 +225,7 @@ class Runner:
                 await self._follow(Folder(self.projection, self.partition, feed, store, tables), store, rows)
 
     def _row_stream(self, store: Store) -> RowStream | None:
-        """The row stream of this term: its epoch begins and ends with the term."""
+        """Make the row stream of this term; its epoch begins and ends with the term. None: nothing is published."""
         projection = self.projection
         if self._publish is None or not projection.live:
             return None

@@ -130,8 +130,8 @@ class Store:
                 tables.loaded(table, missing, list(map(table.from_record, records)))
 
     async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
-        """Write rows and checkpoint, or neither. The checkpoint is first: another process that writes waits there, and
-        then finds it moved."""
+        """Write rows and checkpoint, or neither. The checkpoint is moved first: another process that writes waits
+        there, and then finds the checkpoint moved."""
         async with self._busy, self._connection.transaction():
             await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
             await self._check_schema(old)
@@ -165,7 +165,8 @@ class Store:
             )
 
     async def _upsert_one_by_one(self, table: KeyedTable[Any], rows: list[Record]) -> list[Key]:
-        """Write the rows, and return the keys of those that did not exist before, if anybody wants to know."""
+        """Write the rows, and return the keys of those that did not exist before; of a table without live readers,
+        return none."""
         sql = self._sql[table.name]
         if table.name not in self._told:
             await self._connection.executemany(sql.upsert_one, rows)
@@ -175,7 +176,7 @@ class Store:
         return [key_of(row) for row, (is_new,) in zip(rows, written, strict=True) if is_new]
 
     async def _upsert_staged(self, table: KeyedTable[Any], rows: list[Record]) -> list[Key]:
-        """The same, for many rows."""
+        """Do the same as `_upsert_one_by_one`, but faster for many rows."""
         sql = self._sql[table.name]
         await self._connection.copy_records_to_table(sql.staging, columns=table.columns, records=rows)
         if table.name not in self._told:

@@ -29,7 +29,7 @@ STATEMENT_TIMEOUT_MS: Final = "0"
 _CHECKPOINTS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1"
 
 Progress = Callable[[int, int], None]
-"""(events folded, events in total)."""
+"""Called with (events applied, events in total)."""
 
 
 class Report(msgspec.Struct):
@@ -58,7 +58,7 @@ class _Rows:
 
     async def meet(self, wanted: tuple[Any, ...]) -> None:
         """Compare the next row that follows from the log. Rows of the table with lower keys are extra; if the table has
-        no row with this key, it is missing."""
+        no row with this key, the row is missing."""
         key, there = self._table.record_key_of(wanted), None
         while (found := await self._peek()) is not None and (there := self._table.record_key_of(found)) < key:  # type: ignore[operator]
             self._comparison.compare(there, None, found)

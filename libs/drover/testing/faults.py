@@ -28,7 +28,8 @@ class FaultyLine:
         self._flowing.set()
         self._refusing = False
         self._writers: dict[asyncio.StreamWriter, None] = {}
-        """In the order of their connections, so that a seed gives the same run each time."""
+        """The writers to both ends of each open connection, in the order of opening, so that a seed gives the same run
+        each time."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:

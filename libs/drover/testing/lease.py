@@ -1,4 +1,4 @@
-"""A lease for tests without a server. It can be acquired while nobody else in the process holds it."""
+"""A lease in memory, for tests without a NATS server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 
 class LocalLease:
-    """A lease in memory. Leases with the same lock exclude each other. `lose()` takes the lease away, as if it had
-    expired."""
+    """A lease that is taken by acquiring an asyncio lock. Leases with the same lock exclude each other. `lose()` takes
+    the lease away, as if it had expired."""
 
     def __init__(self, lock: asyncio.Lock | None = None) -> None:
         self._lock = lock or asyncio.Lock()

@@ -25,8 +25,8 @@ _Factory = Callable[[], asyncio.BaseProtocol]
 
 
 class SimulatedLoop(VirtualTimeLoop):
-    """`latency_s` is asked for each piece of data on its way. A seeded one gives another order of events, and the same
-    order in each run."""
+    """`latency_s` is called for each piece of data, and returns its delay. If it is random with a seed, each seed gives
+    another order of events, and the same order in each run."""
 
     def __init__(self, latency_s: Callable[[], float] | None = None) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class _Address(msgspec.Struct):
 
 
 class Listener:
-    """Open connections outlive it, as those of a real server do."""
+    """Accepts connections at a port until it is closed. Open connections stay then, as with a real server."""
 
     def __init__(self, loop: SimulatedLoop, port: int) -> None:
         self._loop = loop

@@ -73,8 +73,8 @@ async def ask_context(client: Client, context: str) -> list[Acceptance]:
 
 
 async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
-    """Ask the leaders of all partitions of those contexts that a writer has ever led. So services that never ran are
-    left out."""
+    """Ask the leaders of all partitions of these contexts. A context without commits is left out: no writer has ever
+    led there."""
 
     async def of(context: str) -> list[Acceptance]:
         try:
@@ -107,8 +107,8 @@ def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception
 
 @asynccontextmanager
 async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
-    """Answer requests of `ask` while the block runs, which is a term of the leader. Requests at the same time share one
-    answer."""
+    """Answer requests of `ask` while the block runs; the block lasts for one term of the leader. Requests at the same
+    time share one answer."""
     waiting: list[Msg] = []
     answering: asyncio.Task[None] | None = None
 

@@ -1,4 +1,5 @@
-"""Connects a writer to the bus during a term: it receives commands, and the questions whether it would accept one."""
+"""Connects a writer to the bus during a term: the writer receives commands, and probes (questions whether it would
+accept a command)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from drover.writer.writer import Serve, Writer
 
 
 def bus_intake(client: Client) -> Serve:
-    """Receive commands on `cmd.<context>.<partition>`, and answer probes, while the writer leads."""
+    """Make the function that receives commands on `cmd.<context>.<partition>`, and answers probes, while a writer
+    leads."""
 
     @asynccontextmanager
     async def serve(writer: Writer[Any], epoch: int) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The clock as a parameter. Tests and simulation pass a clock that they set themselves."""
+"""The clock of a writer, which is a parameter: tests and simulations pass a clock that they set themselves."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class SystemClock:
         return datetime.now(UTC)
 
     def elapsed_s(self) -> float:
-        # The monotonic clock of Linux stops during suspend; the lease does not.
+        # CLOCK_MONOTONIC of Linux stands still while the machine sleeps, but a lease still expires.
         return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

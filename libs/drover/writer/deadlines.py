@@ -1,4 +1,5 @@
-"""When the next `Tick` is due, and what to do if a tick changes nothing although its deadline has passed."""
+"""Decides when a writer's next `Tick` is due, and what to do if a tick changes nothing although a deadline has
+passed."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ PARKED_FOR: Final = timedelta(seconds=60)
 """How long a deadline is left alone after a tick that changed nothing. Each time, an error is logged that raises an
 alert."""
 STUCK_TICKS_MAX: Final = 5_000
-"""How many ticks in a row at the same deadline count as an endless loop; then the deadline is left alone for a
-while."""
+"""How many ticks in a row at the same deadline count as an endless loop; then the deadline is left alone for
+PARKED_FOR."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class Deadlines:
-    """Decides whether to tick now. If a tick changes nothing, it waits a while, so that the writer does not loop for
-    ever."""
+    """Decides whether to tick now. If a tick changes nothing, its deadline is left alone for PARKED_FOR, so that the
+    writer does not loop for ever."""
 
     def __init__(self, context: str) -> None:
         self._context = context
@@ -38,7 +39,7 @@ class Deadlines:
         return due is not None and due <= now
 
     def after_tick(self, deadline: datetime | None, now: datetime, *, made_headway: bool) -> None:
-        """Note the result of a tick. `deadline`: the next deadline of the state after it."""
+        """Note the result of a tick. `deadline`: the next deadline of the state after the tick."""
         if deadline is None or deadline > now:
             self._parked = self._ticks_at = None
             return

@@ -18,7 +18,7 @@ from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembere
 S = TypeVar("S")
 
 FOLD_VERSION: Final = 1
-"""The version of this module. Increase it when it computes something else from the same log."""
+"""The version of the code in this module. Increase it when this code computes another fold from the same log."""
 
 
 class LogBroken(DroverError):

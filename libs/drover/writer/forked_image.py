@@ -23,7 +23,8 @@ class SnapshotChildFailed(DroverError):
 
 
 class ForkedImage:
-    """An encoded fold. Creating the object forks a child process, which has the fold of that moment. Always close it.
+    """An encoded fold. Creating the object forks a child process, which has the fold of that moment. Always call
+    `aclose`.
 
     The pipe limits memory: the child waits until its data is read, so this process holds one or two chunks at a time.
     """
@@ -85,7 +86,7 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
     # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the pipe.
     code = 1
     try:
-        os.close(out_of)  # or a child whose parent has died would wait for ever, as its own reader
+        os.close(out_of)  # else the pipe would keep a reader, and the child of a dead parent would wait for ever
         with os.fdopen(into, "wb") as pipe:
             pipe.write(encode_image(fold))
         code = 0
@@ -94,7 +95,7 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
 
 
 async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
-    """Read a full chunk from the pipe. The last one may be shorter; at the end it is empty."""
+    """Read a full chunk from the pipe; the last one may be shorter. At the end of the data, return empty bytes."""
     try:
         return await reader.readexactly(CHUNK_BYTES)
     except asyncio.IncompleteReadError as end:

@@ -13,11 +13,11 @@ import msgspec
 REMEMBERED_FOR: Final = timedelta(minutes=10)
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
-"""Ids younger than this are never forgotten, however many there are. This is twice as long as a client of the bus
-retries a command."""
+"""Ids younger than this are never forgotten, even if there are more than REMEMBERED_MAX. This is twice as long as a
+client of the bus retries a command."""
 FULL_AT: Final = 2_000_000
-"""From this number of ids on, the writer replies OVERLOADED to new commands. A partition cannot process so many within
-the time for which ids are kept."""
+"""From this number of remembered ids on, the writer replies OVERLOADED to new commands. Above REMEMBERED_MAX only ids
+younger than NEVER_FORGOTTEN_WITHIN are kept, and a partition cannot process so many commands in that time."""
 
 
 class CommitMark(msgspec.Struct):
@@ -39,7 +39,7 @@ class KeyedMark(msgspec.Struct, frozen=True):
 
 
 class MemoryEntry(msgspec.Struct, array_like=True):
-    """An entry as a snapshot stores it."""
+    """A remembered command as a snapshot stores it."""
 
     key: str
     digest: str
@@ -67,8 +67,8 @@ def memory_of(mark: CommitMark, digest: str) -> Memory:
 class Remembered:
     """The remembered commands. It forgets the oldest when they are too old or too many.
 
-    A turn collects its ids in a small dictionary of its own and adds them all at once, because this one is large and
-    slow.
+    A turn collects its ids in a small dictionary of its own and adds them all at once, because the dictionary of all
+    remembered commands is large and slow.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""The interface of a lease, which decides who may try to write to a partition. A writer that has lost its lease is also
-refused by the log."""
+"""The interface of a lease, which decides who may try to write to a partition. In addition, the log refuses a writer
+that has lost its lease, once the next holder has written."""
 
 from __future__ import annotations
 

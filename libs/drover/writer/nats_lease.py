@@ -41,10 +41,11 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     ttl_s: float = 10.0
     renew_every_s: float = 3.0
     safety_s: float = 2.0
-    """How long before the key can expire the holder stops answering from its memory. Answers after a commit are still
-    sent."""
+    """The holder stops answering from its memory this long before the key can expire. Answers to commands whose commit
+    is stored are still sent."""
     poll_every_s: float = 2.0
-    """How often a standby checks whether the key has expired. It notices a hand-over at once."""
+    """Seconds between two checks of a standby whether the key has expired. If the holder deletes the key to hand it
+    over, the standby is told at once."""
 
 
 class LeaseTrouble(DroverError):
@@ -60,7 +61,7 @@ class ClockSkewed(DroverError):
 
 
 class Holder(msgspec.Struct):
-    """The value of the key while somebody holds it."""
+    """The value of a lease's key in the bucket while a process holds the lease."""
 
     instance: str
     token: str
@@ -239,7 +240,8 @@ async def read_holder(client: Client, partition: Partition) -> Holder | None:
 async def read_lease(client: Client, partition: Partition) -> KnownLease | None:
     """Return the lease of a partition, or None if nobody holds it.
 
-    A server that cannot write does not remove an expired key, so the age of the key is computed by the server's clock.
+    A server that cannot write does not remove an expired key, so whether the lease has expired is computed here, with
+    the server's clock.
     """
     try:
         entry, info = await asyncio.gather(

@@ -89,8 +89,9 @@ def nats_writer(
 ) -> Writer[S]:
     """Build the writer of one partition.
 
-    `lease_token`: for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the
-    processes that share the partitions of this context. `clock`: another one than the machine's, for simulations.
+    `lease_token`: identifies the holder of the lease; a process with the same token takes the lease over at once. Only
+    for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the processes that
+    share the partitions of this context. `clock`: a clock other than the machine's, for simulations.
     """
     where = Partition(decider.context, partition)
     clock = clock or SystemClock()

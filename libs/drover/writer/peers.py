@@ -1,8 +1,8 @@
-"""Knows the processes that run writers of a context, as they announce on `peers.<context>`, and which of them should
-lead a partition.
+"""Knows the processes that run writers of a context (they announce themselves on `peers.<context>`), and which of them
+should lead a partition.
 
-Processes that received the same announcements agree. If they disagree for a second, the lease still has only one
-holder: this module decides only who should try to take it.
+Processes that received the same announcements name the same leader. If they disagree for a second, the lease still has
+only one holder: this module only names the process that should have it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Peers:
             self._changed.set()
 
     def owner(self, partition: str) -> str:
-        """Return the process that should lead the partition. The partitions are dealt out in turn to the ready
-        processes, sorted by name."""
+        """Return the process that should lead the partition. The processes that could lead it are sorted by name, and
+        the partitions are dealt out to them in turn."""
         since = self._clock_s() - HEARD_FOR_S
         able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
         candidates = sorted(able | {self.instance})

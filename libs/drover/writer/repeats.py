@@ -55,7 +55,7 @@ class Repeats:
                 answered += 1
                 pending.settle(outcome)
         except LogUnreachable:
-            pass  # they took effect; the next writer that is asked can answer
+            pass  # the commands took effect; the writer that their callers ask next can answer
         finally:
             _turn_away(repeats[answered:])
 

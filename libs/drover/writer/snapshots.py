@@ -1,4 +1,5 @@
-"""When a writer saves a snapshot, and where. `forked_image` encodes it without blocking the loop."""
+"""Decides when a writer saves a snapshot of its state, and saves it in a store. `forked_image` encodes it without
+blocking the loop."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ log = structlog.get_logger("drover.writer")
 
 
 def snapshot_version(decider: Decider[Any]) -> str:
-    """Return the version of the snapshots. It changes with the type of the state and the version of the rules, so that
-    snapshots of other versions are not found."""
+    """Return the version under which a decider's snapshots are stored. It changes with the type of the state and the
+    version of the rules, so that a program finds only snapshots of its own version."""
     schema = msgspec.json.encode(msgspec.json.schema(decider.state), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]
 
 
 class Snapshotter:
-    """Saves a snapshot every so many events, one at a time."""
+    """Saves a snapshot whenever `every_events` events have been added, one snapshot at a time."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Snapshotter:
             async with aclosing(image):
                 size = await self._store.save(self._partition, self._version, image.chunks())
         except Exception:
-            # A snapshot is only a cache. Try the next one after as many events again.
+            # A snapshot is only a cache. The next one is tried after `every_events` more events.
             metrics.SNAPSHOTS.labels(context, "failed").inc()
             log.exception("snapshot_failed", context=context)
         else:

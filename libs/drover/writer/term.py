@@ -41,7 +41,8 @@ from drover.writer.turn import (
 
 QUARANTINE_MAX: Final = 1_000
 IDLE_MAX_S: Final = 30.0
-"""How often an idle writer checks the clock at least, because timers of the event loop stop while a machine sleeps."""
+"""An idle writer checks the clock at least this often (in seconds), because timers of the event loop stop while a
+machine sleeps."""
 STEPS_TO_THE_SOCKET: Final = 3
 """How many iterations of the event loop a new append needs until its bytes are sent: the task, the publish, the
 flusher."""
@@ -74,8 +75,8 @@ class Term(Generic[S]):
     """Runs one decider as the leader of its partition. Discarded at the end of the term.
 
     At most one commit is being stored. Commands that arrive meanwhile are decided on the state after it, in order, and
-    form the next commit. So the state is ahead of the log by these two. If the log refuses a commit, both are void, and
-    so is this object.
+    form the next commit. So the state is ahead of the log by up to these two commits. If the log refuses one, both are
+    void, and so is this object.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class Term(Generic[S]):
                     await self._decide()
                 answerable = self._advance()
                 if self._intake.probes and (answerable is not None or self._flight is None):
-                    # Answer like a command without events: after the commit that was in flight.
+                    # Answer probes like commands without events: after the commit that was in flight.
                     self._intake.answer_probes(self._refusal())
                 if answerable is not None:
                     try:
@@ -183,8 +184,8 @@ class Term(Generic[S]):
                 await asyncio.sleep(0)
 
     def _next_can_go(self) -> bool:
-        """Whether the last commit is stored and the next turn is ready to be sent. It is sent at once, so that the disk
-        need not wait for decisions."""
+        """Whether the last commit is stored and the next turn is ready to be sent. Then the turn is sent before more
+        commands are decided, so that the disk need not wait."""
         return bool(self._gathering.payload) and self._flight is not None and self._flight.done()
 
     async def _decide(self) -> None:
@@ -201,7 +202,7 @@ class Term(Generic[S]):
         try:
             commands_max = TURN_COMMANDS_MAX
             if self._flight is None:
-                # At least one, so that a tick always fits.
+                # Room for at least one more command, so that a tick always fits.
                 commands_max = max(FIRST_COMMANDS_MAX, len(self._gathering.taken) + 1)
             decide_into(
                 self._gathering,
@@ -224,7 +225,8 @@ class Term(Generic[S]):
             record_decided(turn.taken[first:], self.decider.context, started)
 
     def _advance(self) -> Turn | None:
-        """Send the turn if no commit is being stored. Return a turn whose commands can be answered now, or None."""
+        """Send the gathered turn if no commit is being stored. Return a turn whose commands can be answered now, or
+        None."""
         answerable = None
         if self._flight is not None:
             if not self._flight.done():
@@ -363,8 +365,8 @@ class Term(Generic[S]):
             return Rejected(Code.INTERNAL, "The command took effect, but its result could not be built", None, seq)
 
     async def _recover(self, culprit: Pending) -> None:
-        """Load the state from the log again, because `evolve` failed for an event, and decide the unsent turn again.
-        The command that caused it is refused."""
+        """Load the state from the log again, because `evolve` failed for an event, and decide the commands of the
+        unsent turn again. The command with that event is refused."""
         self._barred[split_id(culprit.submission.id)[0]] = None
         while len(self._barred) > QUARANTINE_MAX:
             self._barred.popitem(last=False)

@@ -34,8 +34,8 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""How many times a writer tries to open a term. It never needs so many: an old leader may write meanwhile, but each
-time that ends its own term."""
+"""How many times a writer tries to open a term. A try fails if an old leader writes meanwhile. An old leader that has
+lost its lease stops after the commit that it is storing, so a few tries are enough."""
 PROBE_S: Final = 1.5
 """How long a healthy writer may take to reach its next command or to store a commit. Beyond it, `probe` reports a
 fault."""
@@ -49,7 +49,8 @@ _ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
 log = structlog.get_logger("drover.writer")
 
 Serve = Callable[["Writer[Any]", int], AbstractAsyncContextManager[None]]
-"""Receives the commands of other processes while its block runs, which is a term with this epoch."""
+"""Called with (writer, epoch): receives the commands of other processes while its block runs. The block lasts for the
+term with this epoch."""
 
 
 class WriterFailed(DroverError):
@@ -135,14 +136,15 @@ class Writer(Generic[S]):
     def submit(
         self, command: Command, *, by: str, id: str | None = None, trace: str | None = None
     ) -> asyncio.Future[Outcome]:
-        """Send a command from within this process, and wait for its outcome."""
+        """Put a command from within this process into the queue. Return a future with its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         submission = Submission(id or str(uuid7()), by, command, UNSET if trace is None else trace)
         self.intake.put(LocalPending(submission, future))
         return future
 
     def refusal(self) -> Refusal | None:
-        """Return why this process does not accept commands. None: it does, or another process leads."""
+        """Return why this process cannot accept commands: a commit was not acknowledged within PROBE_S, or the lease
+        cannot be taken or renewed. None: neither is the case; this process need not be the leader."""
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
             return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
@@ -234,7 +236,7 @@ class Writer(Generic[S]):
         metrics.EPOCH.labels(context, name).set(term.epoch)
         metrics.POSITION.labels(context, name).set(term.fold.seq)
         self._term = term
-        self._fold = None  # from here on it is ahead of the log
+        self._fold = None  # from here on the fold is ahead of the log
         if self._stopping.is_set():
             term.drain()
         ended = "stopped"

@@ -18,7 +18,8 @@ class Batches:
         self._open: dict[str, list[Message]] = {}
 
     def add(self, message: Message, stream: Stream) -> dict[str, Any]:
-        """Add a message to its batch, and store the batch if it is the last one. Return what the sender is told."""
+        """Add a message to its batch, and store the batch if the message is its last one. Return what the sender is
+        told."""
         headers = decode_headers(message.headers)
         if not stream.config.get("allow_atomic"):
             raise Refused(400, 10174, "atomic publish is disabled")

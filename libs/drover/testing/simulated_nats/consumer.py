@@ -21,8 +21,8 @@ class Outlet(Protocol):
     def is_wanted(self, subject: str) -> bool: ...
 
     def send(self, subject: str, message: Message) -> bool:
-        """Send a message, which may show another subject, to the subscribers of this one. Return whether there are
-        any."""
+        """Send a message to the subscribers of `subject`, even if the message itself names another subject. Return
+        whether there are any subscribers."""
 
 
 class _Pull(msgspec.Struct):
@@ -72,7 +72,7 @@ class Consumer:
         self.deliver()
 
     def deliver(self) -> None:
-        """Give what has arrived to those who wait for it."""
+        """Send the next messages of the stream to the pulls that wait for them."""
         while self._pulls and (message := next(self._stream.from_(self._next_seq, self._filter), None)) is not None:
             pull = self._pulls[0]
             if not self._outlet.is_wanted(pull.reply):
@@ -124,7 +124,7 @@ class Consumer:
         self._outlet.send(reply, Message(reply, headers=encode_headers(headers, status)))
 
     def close(self) -> None:
-        """Forget who waits, because the server stops."""
+        """Forget the pulls that wait, because the server stops."""
         for pull in list(self._pulls):
             self._forget(pull)
 

@@ -31,7 +31,7 @@ from drover.testing.simulated_network import Listener, SimulatedLoop
 
 PORT: Final = 4222
 DOWN_S: Final = 0.2
-"""How long a restart takes."""
+"""How long the server is down during a restart, in seconds of virtual time."""
 INFO: Final[dict[str, Any]] = {
     "server_id": "SIMULATED",
     "server_name": "simulated",

@@ -39,7 +39,7 @@ ANY_VALUE: Final = {
     *("compression", "deny_delete", "deny_purge", "allow_rollup_hdrs", "allow_msg_ttl", "duplicate_window"),
     *("subject_delete_marker_ttl", "first_seq", "metadata", "allow_atomic"),
 }
-"""The options that are simulated. Others must have their default value."""
+"""The options of a stream that may have any value. The others must have their default value."""
 MAY_CHANGE: Final = {"max_msgs", "max_bytes", "discard", "deny_delete", "deny_purge", "metadata"}
 
 NOT_FOUND: Final = Refused(404, 10059, "stream not found")
@@ -53,7 +53,8 @@ class Store:
     def __init__(self, outlet: Outlet, now: Callable[[], datetime], bytes_max: int | None) -> None:
         self.streams: dict[str, Stream] = {}
         self.is_full = False
-        """The disk has no room. nats-server then answers no publish."""
+        """Whether the disk is full; tests set it. A stream that is then published to answers no publish until a
+        restart, like that of nats-server."""
         self._bytes_max = bytes_max
         self._stalled: set[str] = set()
         self._batches = Batches()

@@ -42,7 +42,7 @@ class Stored(msgspec.Struct):
 
 
 class Stream:
-    """`config` is complete and in the form of the API. `now`: the clock of the server."""
+    """The messages of one stream. `config`: all its options, in the form of the API. `now`: the clock of the server."""
 
     def __init__(self, config: dict[str, Any], now: Callable[[], datetime]) -> None:
         self.config = config
@@ -63,7 +63,7 @@ class Stream:
         return len(self._messages)
 
     def subjects(self, pattern: str) -> dict[str, int]:
-        """Return how many messages each subject has."""
+        """Return, by subject that matches the pattern, how many messages it has."""
         return {name: len(seqs) for name, seqs in self._by_subject.items() if matches(pattern, name)}
 
     # Reading
@@ -77,7 +77,7 @@ class Stream:
         return self._messages[max(next(reversed(seqs)) for seqs in found)] if found else None
 
     def from_(self, seq: int, pattern: str) -> Iterator[Stored]:
-        """Return the messages from a sequence on; below the first one, from the first one on."""
+        """Yield the messages whose subject matches the pattern, from this sequence on."""
         for number in range(max(seq, self.first_seq), self.last_seq + 1):
             message = self._messages.get(number)
             if message is not None and matches(pattern, message.subject):
@@ -165,7 +165,8 @@ class Stream:
                 self._remove(self.first_seq)
 
     def purge(self, pattern: str, *, below: int | None, keep: int) -> int:
-        """Remove messages below a sequence, or all but the last ones. Return how many."""
+        """Remove the messages whose subject matches the pattern: those below a sequence, or all but the last `keep`.
+        Return how many were removed."""
         if self.config["deny_purge"]:
             raise Refused(500, 10110, "stream purge not permitted")
         found = [message.seq for message in self.from_(0, pattern) if below is None or message.seq < below]
@@ -175,7 +176,8 @@ class Stream:
         return len(doomed)
 
     def expire(self) -> None:
-        """Remove what has outlived its time. The last message of a subject leaves a marker, if the stream wants it."""
+        """Remove what has outlived its time. The last message of a subject leaves a marker, if the stream's options say
+        so."""
         now = self._now()
         if age_ns := self.config["max_age"]:
             oldest = now - timedelta(microseconds=age_ns // 1000)

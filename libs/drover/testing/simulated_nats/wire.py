@@ -102,7 +102,8 @@ def encode_message(message: Message, subscription: str) -> bytes:
 
 
 def encode_headers(headers: dict[str, str], status: str = "") -> bytes:
-    """`status`: the code and text of a message that a server sends about a request."""
+    """Encode headers as they are on the wire. `status`: code and text, for a message that a server sends about a
+    request."""
     first = VERSION_LINE + (f" {status}".encode() if status else b"")
     lines = [f"{name}: {value}".encode() for name, value in headers.items()]
     return CRLF.join((first, *lines, b"", b""))
