@@ -33,7 +33,7 @@ def account_for(data: Path) -> Account | None:
             )
         return None
     if owner is not None and owner.st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)  # an ordinary user made it, and wants to use it again later
+        return Account(owner.st_uid, owner.st_gid)  # an ordinary user made the folder, and wants to use it again later
     nobody = pwd.getpwnam(NOBODY)
     return Account(nobody.pw_uid, nobody.pw_gid)
 
@@ -51,9 +51,9 @@ def give(path: Path, account: Account | None) -> None:
 def as_account(argv: list[str | Path], account: Account | None) -> list[str | Path]:
     """Make the command line that runs `argv` as the account.
 
-    CAP_DAC_OVERRIDE lets it enter the folders above its data and its programs, which may belong to root with mode 700.
-    PostgreSQL looks for its programs with access(2), which respects that capability only with no_setuid_fixup. The exec
-    that follows drops all other capabilities, with or without that bit.
+    CAP_DAC_OVERRIDE lets the command enter the folders above its data and its programs, which may belong to root with
+    mode 700. PostgreSQL looks for its programs with access(2), which respects that capability only if the securebit
+    no_setuid_fixup is set. The exec that follows drops all other capabilities, with or without that securebit.
     """
     if account is None:
         return argv

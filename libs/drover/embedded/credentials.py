@@ -104,7 +104,7 @@ def _valid_key(known: str | None, jwt_secret: str, role: Role) -> str:
         try:
             jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)
         except jwt.InvalidTokenError:
-            pass  # it expired, or secrets.json was replaced: issue a new key
+            pass  # the known key expired, or secrets.json was replaced: issue a new key
         else:
             return known
     return issue_api_key(jwt_secret, role, now_s=time.time())

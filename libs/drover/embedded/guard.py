@@ -3,8 +3,9 @@
     python guard.py INT:10,KILL:5 nats-server -c nats.conf
 
 It starts the server and writes its pid to standard output. When standard input ends (Drover is gone, however it ended)
-or SIGTERM arrives, it sends the signals of its first argument in turn, each with that many seconds to take effect. It
-exits when the server exits, with the server's exit code (128 + n for signal n), so that Drover notices a death.
+or SIGTERM arrives, it sends the signals of its first argument in turn; INT:10 means SIGINT, then up to 10 seconds for
+the server to end. The guard exits when the server exits, with the server's exit code (128 + n for signal n), so that
+Drover notices a death.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from types import FrameType
 from typing import Final
 
-PARENT_CHECK_S: Final = 1.0  # a fork of Drover may hold our standard input open; then we notice the new parent
+PARENT_CHECK_S: Final = 1.0  # how often to look for a new parent: a fork of Drover may hold our input open
 CANNOT_START: Final = 127
 SIGNALLED: Final = 128
 

@@ -74,7 +74,7 @@ async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopSte
             log.warning("embedded_stragglers_found", program=program, pids=stragglers, signal=step.signal.name)
         with suppress(TimeoutError):
             async with asyncio.timeout(step.seconds):
-                while _at_work(program, directory):  # noqa: ASYNC110 - as above
+                while _at_work(program, directory):  # noqa: ASYNC110 - no event tells, as in `stop_leftover`
                     await asyncio.sleep(POLL_S)
             return
 

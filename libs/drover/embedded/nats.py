@@ -59,7 +59,7 @@ class NatsServer(SupervisedServer):
 
     async def _launch(self) -> GuardedProcess:
         """Start on the configured port, else on the last one that was used, else on any free one."""
-        await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # it may still hold that port
+        await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # a left-over may hold the port
         for _ in range(START_TRIES):
             if not self._port_is_fixed:
                 self.port = self._remembered_port() or _free_port()

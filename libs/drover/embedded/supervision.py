@@ -20,10 +20,10 @@ from drover.domain.errors import DroverError
 from drover.embedded.errors import ServerKeepsDying, ServerStartFailed
 from drover.embedded.process import GuardedProcess, Log
 
-DEATHS_MAX: Final = 5  # one more death within the window, and supervision gives up
+DEATHS_MAX: Final = 5  # one more death within DEATHS_WINDOW_S, and supervision gives up
 DEATHS_WINDOW_S: Final = 60.0
 RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
-"""The pause before a restart. It grows with the number of deaths in the window."""
+"""The pause before a restart. It grows with the number of deaths within DEATHS_WINDOW_S."""
 READY_POLL_S: Final = 0.02
 
 log = structlog.get_logger(__name__)
@@ -82,8 +82,8 @@ class SupervisedServer(ABC):
         await self.start()
 
     async def kill(self) -> None:
-        """Send SIGKILL, as the kernel does when memory is short, and wait for the server's end. It is then
-        restarted."""
+        """Send SIGKILL, as the kernel does when memory is short, and wait for the server's end. Supervision
+        then restarts it."""
         process = self._process
         assert process is not None, f"{self.name} is not running"
         os.kill(process.pid, signal.SIGKILL)

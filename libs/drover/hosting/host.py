@@ -74,7 +74,7 @@ class Host:
         self.components: list[Component] = []
         self.ready: dict[str, Check] = {}
         self.session_end_listeners: list[Callable[[str], None]] = []
-        """Functions that are called with the reason of every session that ends from now on."""
+        """Functions that are called for every person's session that ends from now on, with the reason why it ended."""
         self.reactors_off = reactors_off
 
     def __getitem__(self, section: type[S]) -> S:

@@ -55,4 +55,5 @@ class Service:
     """Whether the service has routes for people or machines. They must stay available, so the process stays ready even
     if one of its writers is stuck."""
     is_part: bool = False
-    """Whether it is a part of another service that runs on other machines. Then it is not in `drover serve all`."""
+    """Whether this is only a part of another service, for running that part on other machines. `drover serve all`
+    leaves the part out, because it runs the whole service."""

@@ -26,7 +26,8 @@ class Abandoned(Exception):
 
 
 class Pulse:
-    """Shared by a call in its thread and the caller that waits for it."""
+    """Connects a call in its thread with the caller that waits for it: the call sends heartbeats, and learns when it
+    should end."""
 
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()

@@ -110,7 +110,7 @@ class MountedStore(ThreadedStore):
         return self._opened(path, read)
 
     def _opened(self, path: PurePosixPath, use: Callable[[int], T]) -> T | None:
-        """Open a file. None if it does not exist."""
+        """Open a file, and return what `use` returns for it; None if the file does not exist."""
         try:
             with self._folder_of(path) as folder:
                 file = os.open(path.name, _READ, dir_fd=folder)

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 NAME_BYTES_MAX: Final = 200
-"""Maximum size of a final name, in UTF-8. File systems accept 255 bytes, and the temporary name is longer by the
-run."""
+"""Maximum size of a final name, in bytes of UTF-8. File systems accept 255, and the temporary name is longer, because
+it also has the number of the run."""
 NAMELESS: Final = "render"
 """The name that is used if no character of the composition's name is allowed in a file name."""
 
@@ -55,8 +55,8 @@ def parse_temporary(name: str | PurePosixPath) -> tuple[int, int] | None:
 
 
 def parse_location(location: str) -> PurePosixPath | None:
-    """Return the path of a finished file from a location that a worker reported, over a mount or SMB; None if it is no
-    such file."""
+    """Return the path of a finished file from a location that a worker reported, over a mount or SMB; None if the
+    location is not that of a finished file."""
     *_, folder, name = ("", "", *re.split(r"[/\\]", location))
     if not is_date_folder(folder) or name.startswith(".") or not name.endswith(_SUFFIX):
         return None

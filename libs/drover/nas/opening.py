@@ -55,8 +55,8 @@ def open_store(
 ) -> NasStore:
     """Make the store for an address. It does not connect to the NAS yet.
 
-    `user`, `password` and `encrypt` are for SMB, the others except `stall_s` for paths: `mounted_at` is the mount point
-    above the path, by default the path itself. Raises NasAddressInvalid.
+    `user`, `password` and `encrypt` are for SMB; `guard` and `mounted_at` are for mounted paths. `mounted_at` is the
+    mount point above the path, by default the path itself. Raises NasAddressInvalid.
     """
     if url.startswith("smb:"):
         return SmbStore(_share_address(url), Account(user, password), encrypt=encrypt, stall_s=stall_s)

@@ -9,7 +9,7 @@ from typing import Final
 
 _NOREPLACE: Final = 1  # RENAME_NOREPLACE of <linux/fs.h>
 _UNSUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""The errors of kernels and file systems that lack this call. NFS is one of them; it supports hard links."""
+"""The errors of kernels and file systems that cannot rename without replacing. NFS cannot, but supports hard links."""
 
 _renameat2: Final = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 

@@ -41,8 +41,8 @@ from drover.nas.threaded import ThreadedStore
 T = TypeVar("T")
 
 ANSWER_MARGIN_S: Final = 5.0
-"""How much later than its caller's time-out an abandoned thread ends by itself, if cutting its connection did not free
-it."""
+"""How many seconds after its caller's time-out an abandoned thread ends by itself, if cutting its connection did not
+free it."""
 _FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
 _ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
 """The errors of a file that does not exist. `DeletePending` is one: the file disappears when its last handle is closed,
@@ -149,7 +149,7 @@ class SmbStore(ThreadedStore):
         return self._opened(path, pulse, read)
 
     def _opened(self, path: PurePosixPath, pulse: Pulse, use: Callable[[SmbFile], T]) -> T | None:
-        """Open a file. None if it does not exist."""
+        """Open a file, and return what `use` returns for it; None if the file does not exist."""
         with self._share(pulse) as share:
             try:
                 with share.opened(path, _READ, CreateDisposition.FILE_OPEN) as file:

@@ -143,5 +143,5 @@ class NasStore(Protocol):
         """Return the full path of the file for people, in the notation of the NAS."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """Return the path of the finished file at a location, also one that another worker reported; None if it is no
-        such file."""
+        """Return the path of the finished file at a location, also one that another worker reported; None if the
+        location is not that of a finished file."""

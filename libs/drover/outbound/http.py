@@ -26,8 +26,8 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CONNECTIONS_MAX: Final = 100
 KEEPALIVE_S: Final = 2.0
-"""How long an idle connection is kept. Servers keep it longer: a request on a connection that the server has just
-closed would have an unknown outcome."""
+"""How long we keep an idle connection, in seconds. It is shorter than servers keep theirs, because a request on a
+connection that the server has just closed would have an unknown outcome."""
 SCHEMES: Final = ("http", "https")
 
 

@@ -75,7 +75,7 @@ class MigrationGap(DroverError):
 
 
 def load_migrations(folder: Traversable | None = None) -> list[Migration]:
-    """Read the files in order, by default those of Drover."""
+    """Read the migration files in order, by default those of Drover."""
     folder = folder or files("drover.postgres") / "migrations"
     migrations: list[Migration] = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name):

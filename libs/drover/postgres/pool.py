@@ -22,8 +22,8 @@ RELEASE_TIMEOUT_S: Final = 1.0
 closed, because the server does not react to the cancel."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
-"""Time-out of a statement. Longer than the server's own limit, so that a slow statement ends with an error and not with
-a broken connection."""
+"""Time-out of a statement on our side. It is longer than the server's (STATEMENT_TIMEOUT_S), so that a slow statement
+ends with an error and not with a broken connection."""
 LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
 """The server ends a transaction that is idle for this long: a process that stalls must not keep its row locks."""
@@ -79,8 +79,8 @@ async def connect(
 
 
 class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
-    """A pool that limits how long getting and returning a connection may take. asyncpg has no limit for the first, and
-    that of a statement for the second."""
+    """A pool that limits how long getting and returning a connection may take. asyncpg itself does not
+    limit getting one, and limits returning one by the time-out of a statement."""
 
     def acquire(self, *, timeout: float | None = None) -> Any:
         return super().acquire(timeout=ACQUIRE_TIMEOUT_S if timeout is None else timeout)

@@ -100,7 +100,7 @@ def pick(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
 
 
 def without(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
-    """Return all columns of a row but these."""
+    """Return all columns of a row except those with these names."""
     return tuple(one for one in columns_of(row) if one.name not in names)
 
 

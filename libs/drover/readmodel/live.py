@@ -55,12 +55,12 @@ class LiveRelation:
         return (self.table.name, *self.parts)
 
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
-        """Return a function that reads the table's key from a record of one of the parts."""
+        """Return a function that reads the key of `table` from a record of one of the parts."""
         assert self.relation.view is not None
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 
     def told_key(self, key: Key) -> list[Any]:
-        """Convert a key of the table to the values of the columns `key`, as clients get them."""
+        """Convert a key of `table` to the values of the relation's columns `key`, as clients get them."""
         values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple
         shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
         return [self.context, *shown] if self.relation.united else shown

@@ -11,7 +11,7 @@ from drover.readmodel.column import Column, PgType, column, columns_of, keys_fir
 
 
 class Relationship(msgspec.Struct, frozen=True):
-    """How two relations are joined: rows of the target whose `target_column` equals `column` belong to a row."""
+    """How two relations are joined: a row embeds those rows of the target whose `target_column` equals its `column`."""
 
     target: str
     """The embedded relation."""
@@ -57,7 +57,7 @@ class Relation(msgspec.Struct, frozen=True):
     """The column with the id of the device that owns a row. None: no device owns rows."""
     sealed: Mapping[str, str] = {}
     """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
-    failed. Neither can be selected in parts, filtered or ordered by."""
+    failed. Neither of the two can be selected in parts, filtered or ordered by."""
     scalars: frozenset[str] = frozenset()
     """Columns whose values are texts or numbers. Filters and `order` compare them as texts."""
     united: tuple[str, ...] = ()

@@ -167,7 +167,7 @@ class Configuration:
         return found
 
 
-_struct_fields: Final = cache(msgspec.structs.fields)  # it evaluates every annotation of the class anew
+_struct_fields: Final = cache(msgspec.structs.fields)  # cached: each call evaluates every annotation of the class
 
 
 def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:

@@ -19,7 +19,7 @@ F = TypeVar("F", bound="Figures")
 
 
 class Figures(Collector, ABC):
-    """A set of such metrics, registered while its `async with` block is open.
+    """A set of metrics whose values need I/O, registered while its `async with` block is open.
 
     Several processes may expose the same values; alert rules take the maximum. A value that cannot be read is left out,
     because an old one would look valid.

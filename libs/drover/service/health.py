@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Check = Callable[[], str | None]
-"""None if all is well, else the reason as a sentence. Called every few seconds: it must be cheap and must not wait."""
+"""A function that returns None if all is well, else the problem as a sentence. It is called every few seconds, so it
+must be cheap and must not wait."""
 
 
 class Health:

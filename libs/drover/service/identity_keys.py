@@ -23,8 +23,8 @@ ALGORITHM: Final = "ES256"
 """The only algorithm that is accepted: a token must never choose how it is verified."""
 KEY_BYTES: Final = 32
 SCALAR_BYTES: Final = 48
-"""How many bytes are derived for a private key: 128 bits more than the curve needs, so that the remainder is almost
-uniform (FIPS 186-5, A.2.1)."""
+"""How many bytes are derived for a private key: 128 bits more than the curve needs, so that the remainder of the
+division by the curve's order minus 1 is almost uniform (FIPS 186-5, A.2.1)."""
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 
 

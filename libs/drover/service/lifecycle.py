@@ -90,7 +90,7 @@ class _Run:
         except asyncio.CancelledError:
             if not self._stop.is_set():
                 raise
-            task.uncancel()  # the signal caused it; draining goes on in this task
+            task.uncancel()  # a signal caused this cancellation; draining goes on in this task
         except DroverError as error:
             log.error("start_refused", component=name, error=str(error))
             self.refused = error

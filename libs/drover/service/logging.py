@@ -28,7 +28,8 @@ _DEPTH_MAX: Final = 6
 def configure(log_format: str, level: str, *, stream: TextIO | None = None, debug: str | None = None) -> None:
     """Set up logging for the whole process. Logs go to stderr, because stdout belongs to the output of commands.
 
-    `debug`: namespaces that log everything at any level, as in `DEBUG=alarm` (seed 004). None: the environment decides.
+    `debug`: namespaces that log everything at any level, as in `DEBUG=alarm` of document 004 (reminders). None: the
+    environment variable DEBUG decides.
     """
     stream = stream or sys.stderr
     shared: list[structlog.types.Processor] = [
@@ -92,7 +93,8 @@ def _names(text: str) -> set[str]:
 
 
 class WorkLines:
-    """Formats log lines about a worker and its job as in 003 §7.3: `[time] LEVEL | Worker#1 | Job#7 | what (details)`.
+    """Formats log lines about a worker and its job as `[time] LEVEL | Worker#1 | Job#7 | what (details)`, the format of
+    document 003 (the render queue), §7.3.
 
     A line about the queue itself has `part` and `about` instead, such as "Scheduler" and "Recovery". The field `text`
     replaces the event's name and fields. `others` formats all other lines.
@@ -131,10 +133,10 @@ def _who_and_about(fields: dict[str, Any]) -> tuple[str, str]:
 
 
 def plain_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
-    """Format a line as in 001 §4.1: `[LEVEL] time name: what`.
+    """Format a line as `[LEVEL] time name: what`, the format of document 001 (saju tests), §4.1.
 
-    If an event begins with its logger's name, it is a whole sentence as in 001. Its fields only repeat it, so they are
-    left out.
+    If an event begins with its logger's name, it is a whole sentence, as in that document. Its fields only repeat the
+    sentence, so they are left out.
     """
     fields = dict(event)
     time = str(fields.pop("timestamp", ""))[:19] + "Z"

@@ -1,7 +1,7 @@
 """Other names of our settings, from the users' own programs. They are fallbacks: our names come first.
 
-Names of 003's `.env.worker` such as MAX_RETRIES are very general. They are read only if the URL of nexrender is set,
-too, so that another program's variable cannot stop Drover.
+Names such as MAX_RETRIES, from the file `.env.worker` in document 003 (the render queue), are very general. They are
+read only if the URL of nexrender is set, too, so that another program's variable cannot stop Drover.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAS: Final = {NAS_MOUNT: "DROVER_RENDER_NAS", NAS_FOLDER: "DROVER_RENDER_NAS"}
 NAS_MOUNT_SETTING: Final = "DROVER_RENDER_NAS_MOUNT"
 
 SETTINGS: Final = CRON | NEXRENDER | WORKER | NAS
-"""All other names, each with our name."""
+"""All names from the users' own programs, each with our name of the same setting."""
 MEANINGLESS: Final = {
     "SUPABASE_URL": "Drover's workers get their renders over NATS, from DROVER_NATS_URL",
     "SUPABASE_KEY": "Drover's workers sign in to NATS, with the account in DROVER_NATS_URL",
@@ -65,7 +65,7 @@ def _nas(environ: Mapping[str, str]) -> Iterator[tuple[str, Fallback]]:
 
 
 def _below(mount: str, folder: str) -> str:
-    """Join mount point and folder. 003 writes `/broadcast/output` for a folder below the mount point."""
+    """Join mount point and folder. In document 003 `/broadcast/output` means a folder below the mount point."""
     if not mount or not folder or folder == mount or folder.startswith(mount.rstrip("/") + "/"):
         return folder or mount
     return f"{mount.rstrip('/')}/{folder.lstrip('/')}"

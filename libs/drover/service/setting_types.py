@@ -56,7 +56,7 @@ SealingKeys = Annotated[
     ),
 ]
 CronSecret = Annotated[
-    # Whatever a header can hold, but for the comma between two of them.
+    # All visible ASCII characters, which a header can hold, except the comma, which separates two secrets.
     str,
     Meta(pattern=r"^[!-+\--~]+\Z", min_length=CRON_SECRET_CHARS_MIN, max_length=512),
 ]

@@ -39,7 +39,8 @@ def create_application(health: Health, *, body_bytes_max: int) -> web.Applicatio
     async def close_sockets(app: web.Application) -> None:
         await sockets.close_all()
 
-    # For other servers; ours has closed them before this. aiohttp would wait for each socket as for a request.
+    # `serve` closes the sockets itself before this; this is for other servers. Without it, aiohttp would wait for each
+    # socket as for a request.
     app.on_shutdown.append(close_sockets)
     add_handlers(app, [Probes(health)])
     # The router tries the longest path first, so this catch-all comes last, whatever is added later.

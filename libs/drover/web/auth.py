@@ -23,7 +23,8 @@ HEADER_CHARS_MAX: Final = TOKEN_CHARS_MAX + len("Bearer ")
 VERIFIED_MAX: Final = 100_000
 """Size of the cache of verified callers: one entry for each phone with its own key."""
 REMEMBERED_CHARS_MAX: Final = 1024
-"""Of both headers together. Ours have about 500; longer ones could be spelled in many ways and are not cached."""
+"""Maximum length of both headers (`apikey` and `Authorization`) together for which a verified caller is cached. Ours
+have about 500 characters; longer ones could be spelled in many ways."""
 
 _BEARER: Final = "bearer "
 # Expiry is checked on every use, not here. `iat` is when a token was issued, not from when it is valid; clocks differ.
@@ -69,7 +70,7 @@ class _Claims(msgspec.Struct):
 
 
 class Authenticator:
-    """Verifies tokens against the live secrets and caches the result, so that a heartbeat does not cost an HMAC."""
+    """Verifies tokens with the current secrets and caches the result, so that a heartbeat does not cost an HMAC."""
 
     def __init__(
         self,
@@ -90,7 +91,8 @@ class Authenticator:
         self._verified: OrderedDict[tuple[str | None, str | None], Principal] = OrderedDict()
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
-        """The caller, or 401. If both headers are sent, both must be valid; `Authorization` identifies the caller."""
+        """Return the caller, or raise 401. If both `apikey` and `Authorization` are sent, both must be valid;
+        `Authorization` identifies the caller."""
         sent = (headers.get("apikey"), headers.get("Authorization"))
         if len(sent[0] or "") > HEADER_CHARS_MAX or len(sent[1] or "") > HEADER_CHARS_MAX:
             raise unauthorized("The token is too long")
@@ -113,7 +115,7 @@ class Authenticator:
         return principal
 
     def holds(self, principal: Principal) -> bool:
-        """False once the caller's session has ended. For streams that outlive the check of their token."""
+        """Return False once the caller's session has ended. For streams that outlive the check of their token."""
         return principal.session_id is None or principal.session_id not in self._ended
 
     def _identify(self, key: str | None, authorization: str | None) -> Principal:
@@ -162,7 +164,7 @@ class Authenticator:
 
 
 def _issuer_of(token: str) -> str:
-    """The issuer that the token claims. It selects the keys and algorithms, which then verify the claim."""
+    """Return the issuer that the token claims. It selects the keys and algorithms, which then verify the claim."""
     _, _, rest = token.partition(".")
     payload = rest.partition(".")[0]
     try:
@@ -173,7 +175,8 @@ def _issuer_of(token: str) -> str:
 
 _decode_issued: Final = msgspec.json.Decoder(_Issued).decode
 
-# The texts differ by path because the requirements do: 000 has those for `/rest`, 001 the plain ones.
+# The texts of a 401 differ by path, because the users' documents do: document 000 (phone farm) has those for `/rest`,
+# document 001 (saju tests and sign-in) those for `/api` and `/auth`.
 _INVALID: Final = ("INVALID_TOKEN", "Invalid authentication token")
 
 
@@ -182,12 +185,12 @@ def missing(details: str, *, hint: str | None = None) -> ApiError:
 
 
 def unauthorized(details: str) -> ApiError:
-    """For an API key."""
+    """Make the 401 for a token that is not a valid API key."""
     return _refusal("UNAUTHORIZED", "Invalid API key", details, _INVALID)
 
 
 def invalid_token(details: str) -> ApiError:
-    """For a person's token."""
+    """Make the 401 for an invalid token of a person."""
     return _refusal(*_INVALID, details, _INVALID)
 
 

@@ -62,7 +62,8 @@ class Callers:
         if self.is_local(request):
             return True
         if peer.is_loopback or self._is_trusted(peer):
-            # On this machine the header can only lower trust: believe it when it says plain HTTP.
+            # Only a trusted proxy can claim HTTPS. From any other program on this machine the header shows only that
+            # the request was forwarded, so the request does not count as private.
             claimed = request.headers.getall("X-Forwarded-Proto", [])
             protocols = {part.strip().lower() for value in claimed for part in value.split(",")}
             return protocols == {"https"} and self._is_trusted(peer)

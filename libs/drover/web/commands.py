@@ -25,7 +25,7 @@ from drover.web.freshness import Freshness, Waiter
 from drover.web.idempotency import HEADER, command_id
 
 LOCAL_WAIT_S: Final = 1.0
-"""How long an answer waits until this process itself has folded the write."""
+"""How long an answer waits until this process itself has folded the request's write, in seconds."""
 
 Validate = Callable[[Any], Rejection | None]
 
@@ -39,7 +39,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     """The client's Idempotency-Key. Its scope is the actor, the route and the target."""
     raw: bytes = b""
-    """The body of the request: the same key with a different body is refused."""
+    """The body of the request. The same Idempotency-Key with a different body is refused."""
 
 
 def origin_of(principal: Principal, *, route: str = "", key: str | None = None, raw: bytes = b"") -> Origin:
@@ -47,7 +47,7 @@ def origin_of(principal: Principal, *, route: str = "", key: str | None = None, 
 
 
 def request_origin(request: web.Request, principal: Principal, *, route: str | None = None, raw: bytes = b"") -> Origin:
-    """The origin of an HTTP request, with its Idempotency-Key. `route` defaults to its method and path."""
+    """Make the origin of an HTTP request, with its Idempotency-Key. `route` defaults to its method and path."""
     named = f"{request.method} {request.path}" if route is None else route
     return origin_of(principal, route=named, key=request.headers.get(HEADER), raw=raw)
 
@@ -113,16 +113,16 @@ class CommandClient:
     async def outcomes(
         self, commands: Sequence[Command], origin: Origin, *, targets: Sequence[str] | None = None
     ) -> list[Outcome]:
-        """Send several at once (the bus batches them), each with its own id.
+        """Send several commands at once (the bus batches them), each with its own id.
 
-        `targets`: the row that each one changes, for writes whose body does not name it. Otherwise a second PATCH with
-        the same key and body, but another filter, would count as a repeat of the first.
+        `targets`: the row that each command changes, for writes whose body does not name it. Without them, a second
+        PATCH with the same Idempotency-Key and body, but another filter, would count as a repeat of the first.
         """
         aimed = zip(commands, targets or map(str, range(len(commands))), strict=True)
         return await asyncio.gather(*(self.outcome(command, origin, target=target) for command, target in aimed))
 
     def check(self, *commands: Command) -> None:
-        """400 for a command that can never be accepted, without asking the writer."""
+        """Raise an HTTP error for a command that can never be accepted, without asking the writer."""
         for command in commands:
             if (rejection := self.validate(command)) is not None:
                 raise self.refusal(Rejected(rejection.code, rejection.message, rejection.details))
@@ -139,7 +139,7 @@ class CommandClient:
         return error
 
     def position_headers(self, position: int) -> dict[str, str]:
-        """Headers that tell the client the log position of its write; empty if nothing was written."""
+        """Return headers that tell the client the log position of its write; empty if nothing was written."""
         return _headers({self.place: position})
 
     async def readable(self, headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -152,7 +152,10 @@ class CommandClient:
             await self._here.wait({}, self.context)
 
     async def wait_local(self, position: int) -> bool:
-        """Wait until this process itself has folded the write, so that its next request sees it."""
+        """Wait until this process itself has folded the write at this position, so that the next request here sees it.
+
+        Return False after a time-out.
+        """
         if not position or self._local is None:
             return True
         return await self._local.wait(self.place, position, LOCAL_WAIT_S)
@@ -171,13 +174,14 @@ class PartitionedClient:
         self._names = tuple(partitions)
 
     def of(self, owner: str) -> CommandClient:
-        """The client of the partition that holds this owner's data."""
+        """Return the client of the partition that holds this owner's data."""
         return self._clients[partition_of(owner, self._names)]
 
     async def send_all(
         self, commands: Sequence[Command], origin: Origin, *, owner: str | None = None
     ) -> tuple[list[Any], dict[str, str]]:
-        """Send several to an owner's partition or, without one, to every partition. Returns all results and headers.
+        """Send several commands to an owner's partition or, without an owner, to every partition. Returns all results
+        and headers.
 
         Raises the first rejection, with the positions of everything that was written nevertheless.
         """

@@ -26,7 +26,7 @@ REMEMBERED_MAX: Final = 200_000
 
 
 class _Line(msgspec.Struct):
-    """The fields of an event that are needed here. Other event types are skipped."""
+    """The fields of a `SessionEnded` event that are needed here. Events of other types are skipped."""
 
     type: str
     session_id: str = ""
@@ -46,7 +46,7 @@ class EndedSessions:
         told: Callable[[str], None] = lambda reason: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`told`: a function that is called with the reason of each session that ends from now on."""
+        """`told`: a function that is called for each session that ends from now on, with the reason why it ended."""
         self._log = event_log
         self._told = told
         self._clock = clock

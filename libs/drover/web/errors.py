@@ -1,7 +1,7 @@
 """Errors as clients see them. One table maps codes to statuses; the path of the request decides the form of the body.
 
-Under `/rest` it is PostgREST's: `{code, message, details, hint}`, always. Under `/api` and `/auth` it is `{error,
-message}`, with details and hint if there are any.
+Under `/api` and `/auth` the body is `{error, message}`, with details and hint if there are any. On all other paths it
+is PostgREST's: always `{code, message, details, hint}`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
-"""The default Retry-After by status, in seconds. A 503 is short: an election of a leader takes seconds, and a full
-queue of commands empties within one. A 429 is as long as an agent waits that gets no Retry-After."""
+"""The default Retry-After by status, in seconds. That of a 503 is short: an election of a leader takes seconds, and a
+full queue of commands empties within a second. That of a 429 is as long as an agent waits if it gets no Retry-After."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,

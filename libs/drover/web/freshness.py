@@ -2,6 +2,9 @@
 
 A read waits until its read model has every commit that this process knows of. After a second it is answered anyway,
 with the header `Drover-Behind`. If the read model is already more than a second behind, the read does not wait.
+
+A read that names a position (`Drover-Min-Position`) first waits for that one, and is refused with 503 if it does not
+come in time.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from drover.projection.positions import (
 from drover.web.errors import invalid, unavailable
 
 HARD_WAIT_S: Final = 2.0
-"""How long a read waits for a position that it names; after that it is a 503."""
+"""How long a read waits for a position that it names, in seconds. After that the answer is a 503."""
 SOFT_WAIT_S: Final = 1.0
-"""How long a read waits for earlier writes. After that it is answered with `Drover-Behind`."""
+"""How long a read waits for earlier writes, in seconds. After that it is answered with `Drover-Behind`."""
 HARD_WAITS_MAX: Final = 2_000
 """How many reads may wait for a named position at once: anybody can name one that never comes."""
 
@@ -37,7 +40,7 @@ class Waiter(Protocol):
 
 class Awaited(NamedTuple):
     shows: Mapping[str, int]
-    """The commits that a read shows from now on, by partition. Empty if the answer may be stale."""
+    """By partition, the sequence up to which a read shows all commits from now on. Empty if the answer may be stale."""
     headers: Mapping[str, str]
     """`Drover-Behind`, if the answer may be stale."""
 

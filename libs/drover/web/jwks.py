@@ -30,7 +30,8 @@ KEYS_MAX: Final = 100
 RSA_BITS_MIN: Final = 2048
 REFRESH_EVERY_S: Final = 300.0
 REFRESH_AGAIN_S: Final = 30.0
-"""Minimum time between two refreshes, whatever key ids tokens name: anybody can make some up."""
+"""Minimum time between two refreshes, in seconds. Unknown key ids in tokens do not shorten it: anybody can invent
+one."""
 KEYS_AGE_MAX_S: Final = 6 * 3600.0
 """How long cached keys are trusted while their issuer does not answer."""
 
@@ -68,7 +69,8 @@ class KeySet:
         self._refreshing: asyncio.Task[None] | None = None
 
     def get(self, kid: str) -> Key | None:
-        """The key, or None if the issuer does not have it. Raises NotYet if the issuer must be asked first."""
+        """Return the key, or None if the issuer does not have it. Raises NotYet if the issuer must be asked first, and
+        503 if its keys could not be fetched."""
         now = self._clock()
         too_old = now - self._fetched_at > KEYS_AGE_MAX_S
         key = None if too_old else self._keys.get(kid)
@@ -120,7 +122,7 @@ class KeySet:
 
 
 def parse_keys(raw: bytes) -> dict[str, Key]:
-    """The usable keys of a key set. Others are skipped: issuers publish keys for other purposes, too."""
+    """Return the usable keys of a key set. Others are skipped: issuers publish keys for other purposes, too."""
     try:
         listed = msgspec.json.decode(raw, type=_Set).keys
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -154,7 +156,8 @@ def _key(jwk: dict[str, Any]) -> Key | None:
 
 
 def fetch_from(url: str) -> Fetch:
-    """Fetch within bounds: no redirects, no proxies from the environment, no compression (zip bombs)."""
+    """Return a function that fetches the key set within bounds: no redirects, no proxies from the environment, no
+    compression (zip bombs)."""
 
     async def fetch() -> bytes:
         try:

@@ -20,7 +20,7 @@ from drover.web.auth import Principal, demand_unexpired, invalid_token
 from drover.web.jwks import KeySet
 
 LEEWAY_S: Final = 30.0
-"""Clock skew that is allowed for another issuer."""
+"""How far the clock of another issuer may differ from ours, in seconds."""
 USER_ID_CHARS_MAX: Final = 200
 KID_CHARS_MAX: Final = 256
 
@@ -136,7 +136,8 @@ class _ForeignClaims(msgspec.Struct):
 
 
 def _role(claimed: object) -> Role:
-    """Ignore roles that are not a person's: no issuer of people's tokens can grant the role of the back office."""
+    """Return the claimed role if it is one of people, else AUTHENTICATED: no issuer of people's tokens can grant the
+    role of the back office."""
     return next((role for role in access_tokens.PEOPLE if role.value == claimed), Role.AUTHENTICATED)
 
 

@@ -18,14 +18,14 @@ from drover.web.postgrest.sight import Sight
 
 
 class Verb(StrEnum):
-    __hash__ = str.__hash__  # as with roles
+    __hash__ = str.__hash__  # for speed, as in `Role`
 
     READ = "read"
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
     CALL = "call"
-    """Call a function. The relation in the table is `rpc/<name>`."""
+    """Call a function. Its relation in the table of permissions is `rpc/<name>`."""
     CONNECT = "connect"
     """Open the WebSocket for agents, whose relation in the table is `agent`, or a private channel of Realtime."""
 
@@ -56,8 +56,8 @@ class _Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str] | None = None
     own: bool = False
     level: Level = "off"
-    """The lowest level of `DROVER_ANON` at which this row applies. It replaces a row of a lower level for the same
-    action."""
+    """The lowest level of `DROVER_ANON` at which this row applies. Then it replaces rows of lower levels for
+    the same role, relation and action."""
 
     def grants(self) -> Iterator[Grant]:
         for relation in self.relations:
@@ -107,7 +107,7 @@ _PRIVATE_CHANNELS: Final = "private_channels"
 """Permission to listen and broadcast on private channels of Realtime. Everybody with a key may use public ones."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
-"""The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read them."""
+"""The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read it."""
 _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
 """The relations about operations. `dashboard` is everything that `/api` shows of the read models."""
 _FUNCTIONS: Final = (
@@ -187,7 +187,7 @@ class Permissions:
     """The table of permissions, with this process's settings applied."""
 
     def __init__(self, *, anon: Level = "agent", anon_may_create_jobs: bool = False) -> None:
-        """`anon_may_create_jobs`: lets the anon key create jobs below the level `full`, too."""
+        """`anon_may_create_jobs`: lets the anon key create jobs at the level `agent`, too, and not only at `full`."""
         self._grants: dict[tuple[Role, str, Verb], Grant] = {}
         for level in LEVELS[: LEVELS.index(anon) + 1]:
             self._grants |= _by_action(rule for rule in TABLE if rule.level == level)
@@ -257,5 +257,5 @@ def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) ->
 
 _plain: Final = Permissions()
 demand: Final = _plain.demand
-"""Check a permission with all optional settings off. With settings, use `Permissions.of`."""
+"""Check a permission with the default settings. For a process's own settings, use `Permissions.of`."""
 may: Final = _plain.may

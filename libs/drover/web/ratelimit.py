@@ -18,7 +18,8 @@ STOP_AFTER: Final = 3
 STOP_S: Final = 300.0
 KEYS_MAX: Final = 100_000
 FORGOTTEN_AT_ONCE_MAX: Final = 2
-"""How many full buckets are removed whenever one is added: more than one, so that their number shrinks."""
+"""How many idle buckets are removed at most whenever one is added. More than one, so that the number of buckets
+shrinks."""
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -51,7 +52,8 @@ class _Bucket:
 class Limiter:
     """Allows each key `burst` uses at once and `rate_per_s` uses a second in the long run.
 
-    After `stop_after` refusals in a row, a key is blocked for `stop_s`; None: never. An allowed use resets the count.
+    After `stop_after` refusals in a row (None: never), a key is blocked for `stop_s` seconds. An allowed use resets the
+    count of refusals.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class Limiter:
             return Refused(bucket.stopped_until - now, stopped=True)
         full_at = max(bucket.full_at, now) + uses * self._token_s
         wait_s = full_at - now - self._burst * self._token_s
-        # Not zero: sums of floats are inexact, and a client that waited for Retry-After must be allowed.
+        # Not `<= 0`: sums of floats are inexact, and a client that waited for Retry-After must be allowed.
         if wait_s <= self._token_s * 1e-6:
             bucket.full_at = full_at
             bucket.refusals = 0

@@ -26,17 +26,17 @@ class Parameter(msgspec.Struct, frozen=True):
     place: Place = "query"
     required: bool = False
     many: bool = False
-    """Whether it takes several values, separated by commas."""
+    """Whether the parameter takes several values, separated by commas."""
     many_max: int | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
     type: Any = None
-    """Type of the body. None: no body."""
+    """The type of the answer's body, or a Schema or AnyOf. None: no body."""
     description: str = "Done"
     media: str = JSON
     headers: Mapping[str, str] = {}
-    """Description of each header, by name."""
+    """The description of each header of the answer, by name."""
 
 
 class Schema(msgspec.Struct, frozen=True):
@@ -72,7 +72,8 @@ class Socket(NamedTuple):
 
 
 BY_HANDLER: Final = "by handler"
-"""For routes whose handler checks the permission itself: it needs the grant, or the relation depends on the request."""
+"""The `permission` of a route whose handler checks it itself, because it needs the grant, or because the relation
+depends on the request."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,13 +87,13 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     caller: Caller = "token"
     permission: Permission | Literal["by handler"] | None = None
-    """The permission that is checked before the handler, which then gets the principal as its second argument. None: no
-    check."""
+    """The permission that is checked before the handler, which then gets the principal as its second argument.
+    BY_HANDLER and None: no permission is checked before the handler."""
     https: bool = False
     """Whether plain HTTP from other machines is refused."""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
-    """Type of the request's body. None: no body."""
+    """The type of the request's body, or a Schema or AnyOf. None: no body."""
     body_optional: bool = False
     answers: Mapping[int, Answer]
     """The successful answers, by status."""
@@ -112,7 +113,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def types(self) -> list[Any]:
-        """All types that the route names."""
+        """The types of the route's parameters, of its body and of its answers."""
         bodies = [] if self.body is None else [self.body]
         answers = [answer.type for answer in self.answers.values() if answer.type is not None]
         return [*(parameter.type for parameter in self.parameters), *bodies, *answers]
@@ -122,7 +123,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 
 def handles(*routes: Route) -> Callable[[H], H]:
-    """Declare the routes of a method. The method gets the request, and the principal if the route has a permission."""
+    """Declare the routes of a method. It gets the request and, if the route has a `Permission`, also the principal."""
 
     def declare(handler: H) -> H:
         handler.__routes__ = routes  # type: ignore[attr-defined]

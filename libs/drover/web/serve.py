@@ -19,8 +19,8 @@ KEEPALIVE_S: Final = 75.0
 CLOSE_SOCKETS_SHARE: Final = 0.4
 """The share of the grace period in which open WebSockets are closed. Requests continue meanwhile."""
 CUT_AFTER_SHARE: Final = 0.45
-"""The share of the remaining grace period after which open connections are cut. We do this ourselves, because aiohttp
-may use its own time-out twice."""
+"""The share of the rest of the grace period, once the WebSockets are closed, that we give aiohttp as its time-out. Then
+open connections are cut. It is below a half, because aiohttp may use its time-out twice."""
 
 
 class CannotListen(DroverError):

@@ -18,9 +18,9 @@ SOCKETS_MAX: Final = 50_000
 """The maximum number of open sockets in one process. Further ones are refused, and agents connect to another
 process."""
 CLOSE_S: Final = 1.0
-"""How long all sockets together may take to close, by default. A route may declare more."""
+"""How long all sockets together may take to close, by default, in seconds. A route may declare more."""
 CANCEL_SHARE: Final = 0.1
-"""The share of that time that is left for cancelling sessions that did not close in time."""
+"""The share of the time for closing that is kept for cancelling the sessions that did not close by themselves."""
 CLOSE_HANDSHAKE_S: Final = 1.0
 """How long a closing socket waits for the other side's close frame."""
 
@@ -58,7 +58,7 @@ class Sockets:
         return len(self._handlers)
 
     def check_room(self) -> None:
-        """Raise 503 if no more sockets can be opened here. Another process, or this one later, can accept it."""
+        """Raise 503 if no more sockets can be opened here. The client can try another process, or this one later."""
         if self.closing:
             raise unavailable("The server is about to stop")
         if len(self._handlers) >= self._sockets_max:

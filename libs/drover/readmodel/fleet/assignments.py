@@ -66,8 +66,8 @@ class AssignmentRow(JobAssignment, frozen=True):
 
 
 TASK_STATUS: Final = "CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END"
-"""SQL of the status in the terms of 002, where a sent assignment is `claimed`. The index must use the same
-expression."""
+"""SQL of an assignment's status in the words of document 002 (the operations queue), where a sent assignment is
+`claimed`. The view and the index `assignment_rows_task_status` must use the same expression."""
 
 ASSIGNMENTS: Final = KeyedTable(
     name="assignment_rows",
@@ -92,8 +92,8 @@ PROGRESS: Final = """CASE
   THEN greatest(a.progress_pct, p.progress_pct)
   ELSE a.progress_pct
 END"""
-"""SQL of the progress. For a running assignment it is the device's own report (`tel_fleet.presence p`), if that is
-newer. Reports are not in the log, so `drover verify` does not compare them."""
+"""SQL of an assignment's progress. For a running one it is the device's own report (`tel_fleet.presence p`), if that is
+higher. Reports are not in the log, so `drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _fleet(

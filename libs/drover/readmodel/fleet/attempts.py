@@ -38,7 +38,7 @@ class AttemptFacts(Row, frozen=True):
 
 
 class TaskEventRow(AttemptFacts, frozen=True):
-    """One entry in the history of attempts, in 002's terms."""
+    """One entry in the history of attempts, in the words of document 002 (the operations queue)."""
 
     task_id: UUID
     task_device_id: UUID

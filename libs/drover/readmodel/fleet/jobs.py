@@ -45,7 +45,7 @@ class JobRow(JobSpec, Row, frozen=True, kw_only=True):
     completed: int = 0
     failed: int = 0
     cancelled: int = 0
-    """How many assignments a person cancelled, or ended because the job ended."""
+    """How many assignments were cancelled by a person, or ended because the job ended."""
     skipped: int = 0
     """How many target devices had no assignment when the job ended. All counters together are the number of target
     devices."""
@@ -63,7 +63,8 @@ JOBS: Final = KeyedTable(
     ),
 )
 
-# The last case includes jobs that ended because people cancelled all assignments.
+# SQL of a job's status in the words of document 002 (the operations queue). The last case, `cancelled`, includes jobs
+# that ended because people cancelled all assignments.
 _TASK_STATUS: Final = """CASE
   WHEN j.status IN ('created', 'paused') THEN 'pending'
   WHEN j.status = 'active' AND j.retrying > 0 AND j.pending = 0 AND j.running = 0 THEN 'retrying'
@@ -89,6 +90,6 @@ RELATIONS: Final = (
         ),
         view=View("job_rows", "j"),
         embeds=(many("task_devices", "task_id"),),
-        aliases={"status": {"completed": "success"}},  # some of the users' programs filter by it
+        aliases={"status": {"completed": "success"}},  # some of the users' programs filter by `completed`
     ),
 )

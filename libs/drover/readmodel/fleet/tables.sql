@@ -127,7 +127,7 @@ COMMENT ON COLUMN job_rows.paused_for IS 'Why the job is paused: the error rule 
 COMMENT ON COLUMN job_rows.end_reason IS 'Why the job ended: `done`, `time`, `admin`, or an error rule that applies to every device.';
 COMMENT ON COLUMN job_rows.pending IS 'How many assignments wait, are offered or are sent. The counters from here to `cancelled` add up to all assignments.';
 COMMENT ON COLUMN job_rows.retrying IS 'How many assignments have failed and wait for the next attempt. They are not counted as pending.';
-COMMENT ON COLUMN job_rows.cancelled IS 'How many assignments a person cancelled, or ended because the job ended.';
+COMMENT ON COLUMN job_rows.cancelled IS 'How many assignments were cancelled by a person, or ended because the job ended.';
 COMMENT ON COLUMN job_rows.skipped IS 'How many target devices had no assignment when the job ended. All counters together are the number of target devices.';
 CREATE INDEX job_rows_status ON job_rows (status, created_at);
 CREATE INDEX job_rows_created_at ON job_rows (created_at);
@@ -201,7 +201,7 @@ COMMENT ON COLUMN attempt_minutes.failed_final IS 'How many assignments failed f
 COMMENT ON COLUMN attempt_minutes.waited_ms IS 'Sum of the times from offer to start, over all started attempts. An integer, so that sums have no rounding.';
 COMMENT ON COLUMN attempt_minutes.ran_ms IS 'Sum of the times from start to end, over all successful attempts.';
 
--- One entry in the history of attempts, in 002's terms.
+-- One entry in the history of attempts, in the words of document 002 (the operations queue).
 CREATE TABLE tasks_event (
   id             int8 PRIMARY KEY,
   device_id      uuid NOT NULL,

@@ -106,7 +106,7 @@ Stage = Annotated[str, words("preparing", "rendering", "encoding", "uploading")]
 
 
 class StageRange(Row, frozen=True):
-    """The usual duration of a stage, by 003 §2.2."""
+    """The usual duration of a stage in seconds, from document 003 (the render queue), §2.2."""
 
     number: int
     stage: Stage
@@ -147,7 +147,7 @@ class RenderFigures(Row, frozen=True):
     pending_count: BigInt
     avg_duration_seconds: float | None
     success_rate: float | None
-    """How many percent of the renders that ended in the last 24 hours were completed and not failed."""
+    """Of the renders requested in the last 24 hours that completed or failed, how many percent completed."""
     active_workers: BigInt
 
 
@@ -181,8 +181,8 @@ PROGRESS: Final = """CASE
   THEN greatest(r.progress, w.progress)
   ELSE r.progress
 END"""
-"""SQL of the progress: the worker's own report (`tel_render.workers w`), if that is newer. Reports are not in the log,
-so `drover verify` does not compare them."""
+"""SQL of a render's progress: the worker's own report (`tel_render.workers w`), if that is higher. Reports are not in
+the log, so `drover verify` does not compare them."""
 
 RELATIONS: Final = (
     _render(

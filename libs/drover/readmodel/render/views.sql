@@ -1,7 +1,7 @@
 
 -- Hand-written views of the render queue. Views that only show columns are generated from the rows.
 
--- How long each stage usually takes: 003 §2.2.
+-- How long each stage usually takes, in seconds, by document 003 (the render queue), §2.2.
 CREATE VIEW render_stage_ranges AS
 SELECT number, stage, seconds_min, seconds_max
 FROM (VALUES (1, 'preparing', 1::float8, 2::float8),
@@ -57,8 +57,10 @@ FULL JOIN (
 ) AS r ON r.worker_id = w.worker_id
 WHERE r.id IS NOT NULL OR w.last_seen_at > now() - interval '1 day';
 
--- 003 §7.2 as RN-14 reads it: all pending renders; the mean of the latest 100 within a day; the success rate in percent
--- of those requested within a day; live workers, busy or idle. Null: there are none to compute it from.
+-- The figures of document 003 (the render queue), §7.2: the number of pending renders; the mean duration of the
+-- latest 100 that completed within a day; the success rate, in percent, of those that were requested within a day and
+-- completed or failed; the number of workers that are busy or idle, not gone. Null: there is no render to compute the
+-- figure from.
 CREATE VIEW render_figures AS
 SELECT (SELECT count(*) FROM render_rows WHERE status = 'pending') AS pending_count,
        (

@@ -1,4 +1,4 @@
-"""Makes the JSON Schemas of the types that routes name: msgspec generates them, we add names and descriptions."""
+"""Makes the JSON Schemas of the types that routes declare: msgspec generates them, we add names and descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _GENERIC: Final = re.compile(r"([A-Za-z]+)_([A-Za-z]+)_")
 
 
 class Schemas:
-    """The schemas of all types that routes name. It needs all types at once, to tell those of the same name apart."""
+    """The schemas of the types of all routes' parameters, bodies and answers. It needs all types at once, to tell those
+    of the same name apart."""
 
     def __init__(self, types: Iterable[Any]) -> None:
         wanted = list({id(part): part for type_ in types for part in _parts(type_)}.values())

@@ -23,8 +23,8 @@ _ASIDE_BYTES: Final = 64 * 1024
 """Answers above this size are opened in a thread, so that the event loop stays free for heartbeats."""
 
 Unseal = Callable[[str, str, str], bytes]
-"""Called with (relation, column, sealed text). Returns the JSON in it, or raises a DroverError that says why it
-cannot."""
+"""Opens a sealed text. Called with (relation, column, sealed text); returns the JSON in the text, or raises a
+DroverError that says why it cannot."""
 
 _decode_rows: Final = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _decode_row: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
