@@ -23,7 +23,8 @@ from drover.web.auth import Principal
 from drover.web.errors import ApiError
 
 DELIVERIES_MAX: Final = 256
-"""Maximum of concurrent deliveries of this process; others wait. Their commands share few NATS messages."""
+"""Maximum of concurrent deliveries of this process; others wait. The commands of concurrent deliveries are sent
+together in a few NATS messages."""
 DELIVERY_TRIES_MAX: Final = 8
 DELIVERY: Final = Backoff(first_s=1.0, max_s=30.0)
 """The pauses between tries to deliver an offer. An offer is withdrawn after 90 s."""
@@ -76,7 +77,7 @@ class AgentDeliveries:
         self._deliveries: set[asyncio.Task[None]] = set()
 
     def holds(self, assignment_id: str, run: int) -> None:
-        """Note a valid run that the agent reported in its first frame (`hello`)."""
+        """Remember a run that the agent reported in its first frame (`hello`) and may continue."""
         self._take(assignment_id, Given(run, pushed=True))
 
     def offer(self, assignment: Assignment) -> None:
@@ -90,8 +91,8 @@ class AgentDeliveries:
         delivery.add_done_callback(self._deliveries.discard)
 
     def over(self, assignment_id: str, run: int | None, reason: Over | None) -> None:
-        """Forget a run that has ended (None: any run of the assignment). Send the reason to the agent, unless the agent
-        itself ended the run."""
+        """Forget a run that has ended. `run` None: whichever run of the assignment the agent has. Send the reason, if
+        any, to the agent, unless the agent itself ended the run."""
         given = self._given.get(assignment_id)
         if given is None or (run is not None and run != given.run):
             return
@@ -100,15 +101,15 @@ class AgentDeliveries:
             self._put(Withdrawn(assignment_id, given.run, reason))
 
     def reported_end(self, assignment_id: str, run: int | None, *, recorded: bool) -> None:
-        """Note that the agent has reported the end of a run. `recorded` is false if the report was refused: then the
-        agent is still told how the run ended."""
+        """Remember that the agent has reported the end of a run. `recorded` is false if the report was refused: then
+        the agent is still told how the run ended."""
         given = self._given.get(assignment_id)
         if given is not None and run in (None, given.run):
             given.ended_by_agent = recorded
 
     def drop_all(self) -> None:
         """Forget all runs, because the agent has disconnected. What was sent stays recorded as sent, and is sent again
-        on its next socket."""
+        on the agent's next socket."""
         for assignment_id in [*self._given]:
             self._forget(assignment_id)
 

@@ -132,7 +132,7 @@ def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
 def _judged(fleet: Fleet, scope: Scope, held: Holding) -> Judged:
     found = verdict(fleet, scope, held)
     if found is None:
-        # It may be newer than the roster, or have ended long ago. The writer knows and will answer the next report;
-        # dropping live work on a guess would cost an attempt.
+        # The run may be newer than the roster, or have ended long ago. The writer knows and will answer the next
+        # report; dropping live work on a guess would cost an attempt.
         found = Verdict.CONTINUE
     return Judged(held.assignment_id, held.run, found)

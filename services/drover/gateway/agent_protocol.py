@@ -20,7 +20,7 @@ BAD_FRAMES_MAX: Final = 10
 HOLDING_MAX: Final = 256
 """Maximum of runs in a `hello`; more are refused. A PC has at most 200 phones, and each of them at most one run."""
 REF_MAX: Final = 2**53
-"""The largest `ref`: every JSON parser keeps integers up to this one exact."""
+"""The largest number (`ref`) that an agent may give a report: every JSON parser keeps integers up to it exact."""
 _FAULT_CHARS_MAX: Final = 300
 
 
@@ -145,7 +145,7 @@ class Refused(msgspec.Struct, tag_field="type", tag="refused", frozen=True):
     message: str
     details: Any = None
     retry_after_s: int | UnsetType = UNSET
-    """How many seconds to wait, as in the HTTP header Retry-After."""
+    """How many seconds to wait before the report is sent again, as in the HTTP header Retry-After."""
 
 
 class Bye(msgspec.Struct, tag_field="type", tag="bye", frozen=True):

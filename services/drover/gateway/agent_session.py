@@ -61,7 +61,7 @@ class Surroundings:
 
 
 class Session:
-    """A socket from the `welcome` that answers its first frame until it closes."""
+    """A socket after its first frame: from the `welcome`, which answers that frame, until the socket closes."""
 
     def __init__(self, connection: Connection, principal: Principal, scope: Scope, around: Surroundings) -> None:
         self.scope = scope
@@ -78,8 +78,8 @@ class Session:
     # From its hello to its end
 
     def start(self, judged: Sequence[Judged]) -> None:
-        """Replace an earlier session, send the `welcome`, and offer waiting work. Without an await, so that no event is
-        missed."""
+        """Replace an earlier session, send the `welcome`, and offer waiting work. Contains no await, so that no event
+        is missed."""
         registry, fleet = self._around.registry, self._around.roster.fleet
         replaced = registry.enter(self)
         if replaced is self:

@@ -66,7 +66,7 @@ class Gateway:
     pool: Pool
     freshness: Freshness
     roster_at: Waiter
-    """The position of the roster."""
+    """Lets callers wait until the roster has applied a commit."""
     reminder_partitions: Sequence[Partition] = ()
     tell: Tell = tell_nobody
 

@@ -64,8 +64,8 @@ class RosterFeed:
         self._reached(commit.seq, self._follower.target)
 
     def _read(self, commit: StoredCommit) -> list[Any]:
-        """Decode the events of a commit. Raises an error if commits before it are missing: phones would see an old
-        fleet."""
+        """Decode the events of a commit. Raises an error if commits before it are missing, because phones would then
+        see a wrong fleet."""
         events = self._codec.decode(commit.payload)
         for event in events:
             if event.n != self._n + 1:

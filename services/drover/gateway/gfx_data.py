@@ -1,4 +1,5 @@
-"""gfx_data at the edge: validated and sealed on writes, opened on reads. Nothing behind the edge sees it."""
+"""Validates and seals (encrypts) gfx_data, the content of a render, when it is written; opens it when it is read. The
+log and the read models have it only sealed."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ CONTEXT: Final = "render"
 
 
 class GfxDataHidden(DroverError):
-    """The caller may read the queue, but not this column."""
+    """The caller may read the render queue, but not its column gfx_data."""
 
     def __init__(self) -> None:
         super().__init__("permission denied for column gfx_data of table render_queue")
 
 
 class NoSealingKeys(DroverError):
-    """No sealing keys are set, so it cannot be opened."""
+    """No sealing keys are set, so gfx_data cannot be opened."""
 
     def __init__(self) -> None:
         super().__init__("DROVER_SEALING_KEYS is not set")
@@ -32,7 +33,7 @@ class NoSealingKeys(DroverError):
 
 class Sealed(msgspec.Struct, frozen=True):
     gfx_id: str
-    """The subject that the seal is bound to."""
+    """The id of this gfx_data. The seal is bound to it."""
     text: str
 
 
@@ -41,7 +42,8 @@ class GfxData:
         self._sealer = sealer
 
     def seal(self, gfx_data: dict[str, Any]) -> Sealed:
-        """Raises 400 with the field that does not match 003 §3.4.2."""
+        """Validate and seal gfx_data. Raises 400 with the field that does not have the form in document 003
+        (§3.4.2)."""
         check_shape(gfx_data)
         if self._sealer is None:
             raise unavailable("gfx_data cannot be accepted while DROVER_SEALING_KEYS is not set")
@@ -50,13 +52,14 @@ class GfxData:
         return Sealed(gfx_id, self._sealer.seal(plaintext, context=CONTEXT, subject=gfx_id))
 
     def open(self, sealed: Sealed) -> bytes:
-        """The JSON that was sealed."""
+        """Return the JSON that was sealed."""
         if self._sealer is None:
             raise NoSealingKeys
         return self._sealer.open(sealed.text, context=CONTEXT, subject=sealed.gfx_id)
 
     def opener(self, *, may: bool) -> Unseal:
-        """For the rows of a read, whose gfx_data is `<gfx_id> <sealed>`."""
+        """Make the function that opens gfx_data in the rows of a read, where it is `<gfx_id> <sealed>`. Unless `may`,
+        the function raises `GfxDataHidden`."""
 
         def unseal(relation: str, column: str, text: str) -> bytes:
             if not may:

@@ -35,7 +35,7 @@ class DeviceLimits:
         self._reports = Limiter(per_s * VITAL_FACTOR, burst * VITAL_FACTOR, clock=clock, stop_after=None)
         self._strays = Limiter(per_s * STRAYS_FACTOR, burst * STRAYS_FACTOR, clock=clock, stop_after=None)
         self._telling: set[asyncio.Task[None]] = set()
-        """The tasks that report a device to the writer: at most one for each device, every five minutes."""
+        """The tasks that report a device to the writer: at most one for each device in five minutes."""
 
     def check(self, device_id: str) -> None:
         """Count a poll or a progress report; 429 above the limit. Three refusals in a row block both for a while."""

@@ -17,7 +17,8 @@ EMBEDDED: Final = "jobs"
 """The one relation that a poll may embed."""
 SHAPES_MAX: Final = 256
 SHAPE_CHARS_MAX: Final = 512
-"""Queries that differ only in the device are parsed once: agents of one kind send the same query."""
+"""Maximum length of a shape (a query without the id of its device) that is cached. Agents of one kind send the same
+shape, so it is parsed once."""
 
 _DEVICE: Final = re.compile(r"(?:^|&)device_id=eq\.([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?=&|$)")
 _WANTED: Final = {("device_id", "eq"), ("status", "eq")}
@@ -39,7 +40,7 @@ class Plans:
         return len(self._by_shape)
 
     def read(self, query: str) -> tuple[str, Plan] | None:
-        """The polling device and its plan; None: not a poll."""
+        """Return the device that polls, and the plan of its poll. None: the query is not a poll."""
         match = _DEVICE.search(query)
         if match is None:
             return None
@@ -60,7 +61,7 @@ class Plans:
 
 
 def _plan(query: Query) -> Plan | None:
-    """None for anything unusual: the read model answers or refuses it."""
+    """Make the plan of a poll. None for any other query, which the read model answers or refuses."""
     asked = {
         (part.column, part.operator): part.value
         for part in query.where

@@ -30,7 +30,8 @@ from drover.web.postgrest.respond import Media, Page, apply_range, check_profile
 
 POLL_AFTER_HEADER: Final = "Drover-Poll-After"
 POLL_AFTER: Final = ((10, "30"), (3, "10"), (0, "5"))
-"""How many seconds an agent should wait before its next poll (000 §4.2), by the number of empty answers in a row."""
+"""How many seconds an agent should wait before its next poll (document 000 §4.2), by the number of empty answers in a
+row."""
 
 AGENTS: Final = frozenset({Role.ANON, Role.DEVICE})
 """The roles of agents, which poll. The same query of the back office is an ordinary read."""

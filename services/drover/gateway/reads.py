@@ -18,7 +18,7 @@ from drover.web.route import handles
 
 
 class Reads:
-    """The reads of all relations, by permission."""
+    """Answers the reads of all relations, after a check of the caller's permission."""
 
     def __init__(
         self,

@@ -10,14 +10,14 @@ from drover.web.bodies import Body
 from drover.web.errors import unavailable
 
 CLEAR_CACHE: Final = "render.cache.clear"
-"""The subject that workers subscribe to."""
+"""The NATS subject of the message that tells workers to clear their caches."""
 
 Tell = Callable[[str], Awaitable[bool]]
-"""Publish an empty message on a subject, without a reply. False: it could not be published."""
+"""Publishes an empty message on a subject, without a reply. False: it could not be published."""
 
 
 async def tell_nobody(subject: str) -> bool:
-    """For a process without workers to tell."""
+    """Publish nothing: the `Tell` of a process that has no workers to tell."""
     return False
 
 

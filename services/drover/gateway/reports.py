@@ -22,7 +22,7 @@ from drover.web.commands import CommandClient, origin_of
 from drover.web.errors import invalid
 
 _CLAIMED_YEARS: Final = range(1970, 9999)
-"""The years that a time in a report may have: every component can store it and convert it to UTC."""
+"""The years that a time in a report may have: every component can store such a time and convert it to UTC."""
 
 # The bounds of all our integers; the decider judges what a value means.
 Integer = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
@@ -104,7 +104,7 @@ class Reports:
         assignment = self._roster.fleet.assignments.get(assignment_id)
         device_id = self._speaker(principal, assignment_id)
         if device_id is not None:
-            # Also if the report is refused below: throttling must not kill work.
+            # Do this even if the report is refused below: throttling must not make work fail.
             self._note_life(device_id, assignment, body)
             if body.is_final or (assignment is not None and assignment.phase is not Phase.RUNNING):
                 self._limits.check_vital(device_id)
@@ -120,7 +120,7 @@ class Reports:
         origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw)
         accepted = await self._client.send(command, origin)
         if body.is_final:
-            # The same commit filled the slot again: wait, so that the agent's next poll finds the new work.
+            # The commit may also offer the device new work: wait for it, so that the agent's next poll finds this work.
             await self._client.wait_local(accepted.position)
         return accepted
 

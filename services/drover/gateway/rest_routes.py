@@ -65,7 +65,7 @@ WRITE_ERRORS: Final = (400, 404, 409, 413, 415, 422, 429, 503)
 
 
 def _row(relation: Relation) -> Schema:
-    """A row as `select=*` returns it; fewer columns if fewer are selected."""
+    """Make the schema of a row as `select=*` returns it. With another `select`, a row has fewer columns."""
     properties = {column.name: _described(column) for column in relation.shape}
     required = list(properties)
     return Schema(
@@ -104,7 +104,8 @@ def _title(name: str) -> str:
 
 
 def reads(name: str) -> Route:
-    """The handler checks the permission: one handler serves all relations, and the poll of every phone."""
+    """Declare the route that reads rows of a relation. Its handler checks the permission itself, because one handler
+    serves all relations, and the polls of phones."""
     return Route(
         method="GET",
         path=f"/rest/v1/{name}",
@@ -123,8 +124,8 @@ def reads(name: str) -> Route:
 
 
 def creates(name: str, row: Any, *, on_conflict: tuple[str, ...] = ()) -> Route:
-    """`row`: what a client sends, one or an array. `on_conflict`: columns that identify a row, if existing rows can be
-    changed."""
+    """Declare the route that creates rows of a relation. `row`: the type of a row that a client sends, alone or in an
+    array. `on_conflict`: the values that this parameter may have; none if existing rows cannot be changed."""
     upsert = Parameter(
         "on_conflict",
         str,
@@ -155,7 +156,8 @@ def changes(
     keys: tuple[str, ...] = ("id",),
     permission: Permission | Literal["by handler"] | None = None,
 ) -> Route:
-    """`keys`: columns that name one row. `permission`: if it differs from updating rows of the relation."""
+    """Declare the route that changes rows of a relation. `keys`: the columns of which each identifies a row.
+    `permission`: by default, the permission to update rows of the relation."""
     return _writes("PATCH", name, "Change", body, keys, permission or Permission(name, Verb.UPDATE))
 
 

@@ -1,6 +1,6 @@
-"""Rows as clients see them, made from live state, with the columns of `relations`. No SQL, no HTTP.
+"""Makes rows as clients see them from live state (the roster), with the columns of `RELATIONS`. No SQL, no HTTP.
 
-A value that live state does not have, or could only count, is null here; the read model has it.
+A value that live state does not have, or would have to count row by row, is null here; the read model has it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDED_BY: Final = {JobStatus.COMPLETED: "done", JobStatus.EXPIRED: "time", JobS
 
 
 def _in_order(relation: str, row: Row) -> Row:
-    """The row with the columns of a read, in the same order."""
+    """Return the row with the columns that a read returns, in the same order."""
     return {name: row[name] for name in RELATIONS[relation].columns}
 
 
@@ -56,7 +56,7 @@ def job_row(job: Job) -> Row:
         "paused_for": (job.paused_for or "admin") if job.status is JobStatus.PAUSED else None,
         "end_reason": _ENDED_BY.get(job.status),
         "updated_at": job.updated_at,
-        "pending": None,  # separating those that wait for a retry would need a scan
+        "pending": None,  # to leave out assignments that wait for a retry would need a scan
         "running": job.in_flight - len(job.offered),
         "retrying": None,
         "completed": job.completed,
@@ -68,7 +68,7 @@ def job_row(job: Job) -> Row:
 
 
 def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
-    """The row of a live assignment."""
+    """Make the row of an assignment that has not ended."""
     is_sent = assignment.phase in (Phase.SENT, Phase.RUNNING)  # else these times belong to an attempt that has ended
     sent_at = assignment.sent_at if is_sent else None
     started_at = assignment.started_at if is_sent else None
@@ -105,5 +105,5 @@ def assignment_row(fleet: Fleet, assignment: Assignment) -> Row:
 
 
 def offer_row(fleet: Fleet, assignment: Assignment) -> Row:
-    """The row with its job embedded, as agents get their work."""
+    """Make the row of an assignment with its job embedded, as agents get their work."""
     return assignment_row(fleet, assignment) | {"jobs": job_row(fleet.jobs[assignment.job_id])}

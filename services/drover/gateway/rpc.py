@@ -1,4 +1,5 @@
-"""`/rest/v1/rpc/<function>`: the functions of the operations queue (002), and `why`. The rules are in the decider."""
+"""`/rest/v1/rpc/<function>`: calls the functions of document 002 (the operations queue), and `why`, which explains why
+something waits. The decider has the rules."""
 
 from __future__ import annotations
 
@@ -189,7 +190,8 @@ class Rpc:
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """Arguments in the query. Only for functions without effects: clients repeat a GET, and others follow links."""
+        """Call a function with its arguments in the query. Functions that change data are refused, because clients may
+        repeat a GET, and other programs follow links."""
         name, function, principal, grant = self._find(request)
         if not function.only_reads:
             raise ApiError(
@@ -216,7 +218,7 @@ class Rpc:
         return name, function, principal, self._permissions.demand(principal, f"rpc/{name}", Verb.CALL)
 
     async def _answer(self, function: Function, call: Call) -> web.Response:
-        choose_media(call.request.headers)  # refuse before the call what could not be shown after it
+        choose_media(call.request.headers)  # refuse an unknown media type before the call, not after it
         arguments = function.body.convert(without_prefix(parse_json(call.raw)))
         answer = await function.call(call, arguments)
         return web.Response(
@@ -300,7 +302,7 @@ def without_prefix(arguments: Any) -> Any:
 
 
 def _device_of(fleet: Fleet, named: dict[str, str]) -> str:
-    """The device that the subject belongs to; empty if it is not about one device."""
+    """Return the device of the subject of `why`. Empty if the subject is a job or an unknown assignment."""
     if (assignment_id := named.get("assignment_id")) is not None:
         known = fleet.assignments.get(assignment_id) or fleet.ended.get(assignment_id)
         return "" if known is None else known.device_id

@@ -1,4 +1,5 @@
-"""Signs of life of phones whose PC's runner calls for them. Such phones need not send heartbeats themselves."""
+"""Records signs of life of phones when the runner of their PC sends a request. Such phones need not send heartbeats
+themselves."""
 
 from __future__ import annotations
 

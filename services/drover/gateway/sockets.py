@@ -25,11 +25,11 @@ from drover.web.route import BY_HANDLER, Answer, Route, Socket, handles
 
 PATH: Final = "/agent/v1/connect"
 FAREWELL_S: Final = 4.0
-"""Limit at shutdown for pending answers, the goodbye and the close of all sockets together."""
+"""Seconds at shutdown for the pending answers, the goodbye and the close of all sockets together."""
 
 
 class AgentSockets:
-    """One for each process. Accepts sockets, and gets every commit from the roster."""
+    """Accepts the sockets of agents, and gets every commit from the roster. Each process has one."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class AgentSockets:
         self._dispatch.hear(events)
 
     async def greet(self, connection: Connection, headers: Mapping[str, str]) -> Session | None:
-        """A session that has begun; None: the socket was closed with a code that says why.
+        """Start a session. None: the socket was closed with a code that says why.
 
-        A bad key closes the socket too: many clients do not show why an upgrade was refused.
+        A bad key, too, is answered by closing the open socket: many clients do not show why an upgrade was refused.
         """
         try:
             principal = self._auth.authenticate(headers)
@@ -89,7 +89,7 @@ class AgentSockets:
 
 
 class AgentSocket:
-    """One socket from its upgrade to its close, in the shape that `web.sockets` expects."""
+    """One socket from its upgrade to its close. Has the methods that `web.sockets` calls."""
 
     def __init__(self, sockets: AgentSockets, headers: Mapping[str, str], transport: asyncio.Transport | None) -> None:
         self._sockets = sockets

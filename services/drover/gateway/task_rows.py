@@ -1,4 +1,4 @@
-"""Rows of `task_devices`, the operations queue's (002) name for assignments, made from live state."""
+"""Makes rows of `task_devices` from live state. Document 002 (the operations queue) has this name for assignments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLAIMED: Final = "claimed"
 """The status of an assignment that its phone has fetched, but not started."""
 
 _SAME: Final = tuple(name for name in RELATIONS["task_devices"].columns if name in RELATIONS["job_assignments"].columns)
-"""Columns that both relations have."""
+"""Columns that `task_devices` and `job_assignments` both have."""
 
 
 def task_device_row(fleet: Fleet, assignment: Assignment) -> Row:

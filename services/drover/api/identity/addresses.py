@@ -50,7 +50,7 @@ class Addresses:
             return None
 
     def resealed(self, sealed: str, account_id: str) -> tuple[tuple[str, ...], str]:
-        """Hash and seal the same address under the current keys. Raises the errors of `Sealer`."""
+        """Open a sealed address, then hash and seal it again under the current keys. Raises the errors of `Sealer`."""
         address = self._sealer.open(sealed, context=CONTEXT, subject=account_id).decode()
         return self.hashes(address), self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 

@@ -158,5 +158,5 @@ def route(
 
 
 def mine(verb: Verb) -> Permission:
-    """The permission that a person needs to read or change their own account."""
+    """Return the permission that a person needs to read or change their own account."""
     return Permission("me", verb)

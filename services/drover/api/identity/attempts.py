@@ -17,7 +17,7 @@ address."""
 
 class Attempts:
     def __init__(self, per_min: float, burst: int, *, clock: Callable[[], float] = monotonic) -> None:
-        # Never blocks an account: an attacker could lock its owner out.
+        # Neither limit blocks for long (`stop_after`): otherwise an attacker could lock the owner of an account out.
         self._accounts = Limiter(per_min / 60, burst, stop_after=None, clock=clock)
         self._addresses = Limiter(per_min * ADDRESS_SHARE / 60, burst * ADDRESS_SHARE, stop_after=None, clock=clock)
 

@@ -147,7 +147,8 @@ class Issuing:
         if account is None or rotated.child not in children:
             raise session_over("SESSION_EXPIRED")  # issued under a secret that was removed
         REFRESHES.labels("ok" if outcome.position else "repeated").inc()
-        log.info(f"auth: Token refreshed for user {account.account_id}", user_id=account.account_id)  # 001 §4.1
+        # Document 001 (§4.1) prescribes these words.
+        log.info(f"auth: Token refreshed for user {account.account_id}", user_id=account.account_id)
         return self._issued(account, session_id, children[rotated.child], rotated.expires_at)
 
     def _refused(self, rejected: Rejected, session_id: str) -> ApiError:

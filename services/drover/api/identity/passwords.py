@@ -66,7 +66,7 @@ class Passwords:
         return await self._in_thread(lambda: self._verify(hashed, "" if too_long else password)) and not too_long
 
     def resealed(self, sealed: str, account_id: str) -> str:
-        """Seal the same hash again, under the current sealing key."""
+        """Seal a sealed password hash again, under the current sealing key."""
         return self._sealer.rewrap(sealed, context=CONTEXT, subject=account_id)
 
     def _verify(self, hashed: str, password: str) -> bool:

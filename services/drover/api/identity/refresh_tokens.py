@@ -37,7 +37,7 @@ class RefreshTokens:
         self._keys = tuple(keys)
 
     def first(self, session_id: str) -> str:
-        """The first token of a session."""
+        """Make the first token of a session."""
         return _token(self._keys[0], _session_text(session_id), os.urandom(SECRET_BYTES))
 
     def children(self, parent: str) -> list[str]:

@@ -16,8 +16,8 @@ class Person(NamedTuple):
 
 
 def person_of(principal: Principal) -> Person:
-    """Return the id of the person who calls. Raises 403 for an API key, and for people of another issuer, whose ids may
-    belong to somebody else here."""
+    """Return the person who calls. Raises 403 for an API key, and for people of another issuer, whose ids may belong to
+    somebody else here."""
     if principal.issuer != ISSUER or principal.user_id is None or principal.session_id is None:
         raise ApiError(403, "FOREIGN_ISSUER", "Another issuer manages your account; ask there")
     return Person(principal, principal.user_id, principal.session_id)

@@ -1,5 +1,5 @@
-"""The position of an event in the log, and the ids of stream events: `fleet=12.3` is line 3 of commit 12, counted from
-0."""
+"""The position of an event in the log, and the ids of stream events: `fleet=12.3` is line 3 (counted from 0) of commit
+12."""
 
 from __future__ import annotations
 

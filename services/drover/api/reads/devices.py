@@ -28,7 +28,7 @@ WINDOW_DEFAULT: Final = timedelta(days=1)
 WINDOW_MAX: Final = timedelta(days=31)
 ATTEMPT_MAX: Final = timedelta(hours=1)
 """The longest time from the offer to the end of an attempt. The search for attempts starts this much before the
-window."""
+requested window of time."""
 ATTEMPT_EVENTS_MAX: Final = 5_000
 
 

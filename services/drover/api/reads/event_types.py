@@ -25,5 +25,5 @@ EVERYDAY: Final = frozenset(
         "RefreshRotated",
     }
 )
-"""The most frequent event types. A search for one of them filters the events of its entity, because an index on the
-type would return too many rows."""
+"""The most frequent event types. A search by entity and one of these types filters the events of the entity, because an
+index on the type would return too many rows."""

@@ -37,7 +37,8 @@ make_event: Final = maker(Event)
 
 
 def _by_index(column: str, place: str) -> str:
-    """Make a condition on the hash, which is indexed, and on the value. For queries with several such conditions.
+    """Make a condition on the hash of a column, which is indexed, and on its value. For queries with several such
+    conditions.
 
     PostgreSQL assumes that the comparison of the value removes most rows, so it reads all matches from the indices and
     sorts them.
@@ -46,12 +47,11 @@ def _by_index(column: str, place: str) -> str:
 
 
 def _in_order(column: str, place: str) -> str:
-    """Make a condition on the hash and on the value. For queries with one such condition: its index returns rows by
-    time.
+    """Make a condition on the hash of a column and on its value. For queries with one such condition: its index returns
+    rows by time.
 
     PostgreSQL assumes that the comparison of the value keeps every other row, so it reads the index only until it has
-    enough. So the newest hundred events cost the same for a job with a hundred thousand events as for a phone with
-    few.
+    enough. So the newest hundred events cost the same for a job with a hundred thousand events as for a phone with few.
     """
     return f"{_hash(column)} = {_hash(place)} AND {_is(column, place)}"
 
@@ -61,8 +61,8 @@ def _hash(text: str) -> str:
 
 
 def _is(column: str, place: str) -> str:
-    """Make a condition on the value, which no index supports. For values that are frequent among the rows that another
-    condition finds."""
+    """Make a condition on the value of a column that does not use an index. For values that are frequent among the rows
+    that another condition finds."""
     return f"coalesce({column} = {place}, FALSE)"
 
 

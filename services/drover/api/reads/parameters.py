@@ -35,7 +35,7 @@ class Asked:
         return self._values.get(name)
 
     def with_(self, **values: Any) -> Asked:
-        """A copy with additional values, for example from the path."""
+        """Return a copy with additional values, for example from the path."""
         return Asked(self._values | values)
 
 

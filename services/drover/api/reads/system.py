@@ -201,7 +201,7 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
     behind = None if projected is None else max(0, lead.seq - projected["seq"])
     lag_s = None
     if behind is not None:
-        # From the last commit, or from the read model's last move if that is later: then it is catching up.
+        # The lag counts from the last commit, or from the read model's last move if that is later: it is catching up.
         since = max(filter(None, (lead.at, projected["updated_at"] if projected else None)), default=now)
         lag_s = round(max(0.0, (now - since).total_seconds()), 3) if behind else 0.0
     return PartitionState(

@@ -34,7 +34,7 @@ Ref = str | int | None
 
 
 class BadFrame(DroverError):
-    """The frame cannot be read: {why}."""
+    """A frame from a client cannot be read. `why` is the reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"The frame cannot be read: {why}")
@@ -77,7 +77,7 @@ def decode(data: str | bytes, vsn: Vsn) -> Frame:
 def encode(
     vsn: Vsn, topic: str, event: str, payload: bytes | msgspec.Raw, *, ref: Ref = None, join_ref: Ref = None
 ) -> bytes:
-    """`payload`: JSON."""
+    """Encode a frame for a client. `payload`: JSON."""
     raw = payload if isinstance(payload, msgspec.Raw) else msgspec.Raw(payload)
     if vsn is Vsn.ONE:
         return _encode({"topic": topic, "event": event, "payload": raw, "ref": ref})

@@ -1,4 +1,4 @@
-"""Every limit of Realtime, in one place."""
+"""Every limit of Realtime, in one place. A name with `MAX` is a maximum; one with `AGENT` is for the keys of phones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ AGENT_CHANNELS_MAX: Final = 50_000
 """When a process has this many channels, the keys of phones cannot join more; other keys can."""
 SUBSCRIPTIONS_PER_CHANNEL_MAX: Final = 100
 SUBSCRIPTIONS_PER_SOCKET_MAX: Final = 500
-"""A subscription without a table counts once for each table that the caller may read."""
+"""Subscriptions of all channels of one socket. One without a table counts once for each table that the caller may
+read."""
 SUBSCRIPTIONS_MAX: Final = 100_000
 """Subscriptions of all clients of one process."""
 AGENT_SUBSCRIPTIONS_MAX: Final = 50_000
@@ -30,7 +31,7 @@ subscriptions do not count."""
 AGENT_COMPARISONS_MAX: Final = 2_500
 """When a process has this many comparisons, the keys of phones cannot add more."""
 PATTERN_COMPARISONS: Final = 5
-"""A comparison with a pattern counts as this many."""
+"""A comparison with a `like` pattern counts as this many comparisons."""
 CONDITIONS_MAX: Final = 10
 """Conditions in one filter."""
 IN_VALUES_MAX: Final = 100
@@ -38,7 +39,7 @@ FILTER_CHARS_MAX: Final = 8_000
 PATTERN_CHARS_MAX: Final = 255
 """The length of a `like` pattern. Each changed row is matched against it, and the cost grows with the length."""
 TOPIC_CHARS_MAX: Final = 255
-"""A binary frame has one byte for the length of the topic."""
+"""The length of a topic's name: a binary frame has one byte for it."""
 EVENT_CHARS_MAX: Final = 255
 KEY_CHARS_MAX: Final = 255
 """The length of a presence key."""
@@ -57,9 +58,9 @@ MESSAGES_BURST: Final = 200.0
 FRAMES_PER_MESSAGE: Final = 50
 """A broadcast counts as one extra message for every 50 receivers."""
 JOIN_BYTES_PER_MESSAGE: Final = 4 * 1024
-"""A join counts as one extra message for this many bytes, because its filters must be parsed."""
+"""A join counts as one extra message per this many bytes, because its filters must be parsed."""
 PATTERN_CHARS_PER_MESSAGE: Final = 50
-"""A join counts as one extra message for this many characters of filters with `like`, which must be compiled."""
+"""A join counts as one extra message per this many characters of filters with `like`, which must be compiled."""
 HTTP_MESSAGES_MAX: Final = 100
 """Broadcasts in one HTTP request."""
 OUTBOUND_BYTES_MAX: Final = 1024 * 1024
@@ -67,21 +68,22 @@ OUTBOUND_BYTES_MAX: Final = 1024 * 1024
 OUTBOUND_TOTAL_BYTES_MAX: Final = 256 * 1024 * 1024
 """Bytes queued for all clients of a process together."""
 OUTBOUND_FAIR_BYTES: Final = 64 * 1024
-"""While the total is exceeded, clients with more queued bytes than this are disconnected."""
+"""While `OUTBOUND_TOTAL_BYTES_MAX` is exceeded, clients with more queued bytes than this are disconnected."""
 SILENT_AFTER_S: Final = 90.0
-"""A client that sends nothing for this long is disconnected. Clients send a heartbeat every 25 s."""
+"""A client that sends nothing for this many seconds is disconnected. Clients send a heartbeat every 25 s."""
 CLOSE_WITHIN_S: Final = 1.5
-"""Time to send the last frames and to finish the closing handshake. After it the connection is aborted."""
+"""Seconds to send the last frames and to finish the closing handshake. After them the connection is aborted."""
 LOOK_S: Final = 1.0
 """Seconds between two checks for expired tokens, ended sessions and channels that have missed changes."""
 REJOIN_AFTER_S: Final = 5.0
-"""Minimum seconds between two requests to the same channel to join and read again."""
+"""A channel is asked to join and read again no sooner than this many seconds after its last join."""
 REJOINS_PER_LOOK_MAX: Final = 500
 """How many channels one check asks to join again."""
 BEAT_S: Final = 5.0
 """Seconds between two heartbeats of a process to the other processes."""
 SILENT_PEER_S: Final = 16.0
-"""After three missed heartbeats a process counts as stopped, and its clients as absent."""
+"""After this many seconds without a message (three missed heartbeats), a process counts as stopped, and its clients as
+absent."""
 PEER_QUEUE_MAX: Final = 10_000
 """Messages that wait to be sent to other processes. Beyond it, messages are dropped."""
 SNAPSHOT_BYTES_MAX: Final = 512 * 1024

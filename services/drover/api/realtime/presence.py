@@ -45,7 +45,7 @@ class _Peer:
         self.present: dict[tuple[Topic, str], Present] = {}
         """Its clients, by topic and `phx_ref`."""
         self.parts: list[Present] = []
-        """The parts of a snapshot that have arrived so far."""
+        """The presences in the parts of a snapshot that have arrived so far."""
 
 
 class Presences:
@@ -75,7 +75,8 @@ class Presences:
         return len(self._mine.present)
 
     def move(self, *moves: tuple[Present, bool]) -> tuple[Diffs, list[PeerMessage]]:
-        """Clients of this process come (True) or leave. Also returns the messages for the other processes."""
+        """Let clients of this process come (True) or leave (False). Also returns the messages for the other
+        processes."""
         diffs, messages = Diffs(), list[PeerMessage]()
         for who, is_here in moves:
             self._apply(self._mine, who, is_here, diffs)

@@ -65,12 +65,13 @@ class Rooms:
         *,
         but: Member | None = None,
     ) -> None:
-        """Broadcast to all who have joined the topic, in any process. `data`: bytes to send instead of `payload`."""
+        """Broadcast to all who have joined the topic, in any process. `data`: bytes to send instead of `payload`.
+        `but`: a channel that does not get the broadcast."""
         self._deliver(topic, event, payload, data, but)
         self.tell(Broadcast(self.process, topic.name, topic.is_private, event, payload, data))
 
     def move(self, *moves: tuple[Present, bool]) -> None:
-        """Clients of this process come (True) or leave."""
+        """Let clients of this process come (True) or leave (False), and tell the topic and the other processes."""
         diffs, messages = self.presences.move(*moves)
         self._tell_diffs(diffs)
         for message in messages:

@@ -29,7 +29,7 @@ PATH: Final = "/realtime/v1/websocket"
 BROADCAST_PATH: Final = "/realtime/v1/api/broadcast"
 EVENT_PATH: Final = BROADCAST_PATH + "/{topic}/events/{event}"
 FAREWELL_S: Final = 3.0
-"""Time for closing all sockets at shutdown."""
+"""Seconds for closing all sockets at shutdown."""
 _BYTES: Final = "application/octet-stream"
 
 

@@ -1,7 +1,8 @@
 """Finds the subscribers of a change. Pure.
 
-Subscriptions are indexed by relation, and those with an `eq` filter also by its value. So the cost of a change depends
-on how many receive it, not on how many subscriptions there are.
+Subscriptions are indexed by relation, and those with an `eq` filter also by its value. So an inserted or updated row is
+tested only against those whose value it has, and against those without an `eq` filter, whose comparisons are limited
+(`COMPARISONS_MAX`).
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class Subscriptions(Generic[S]):
         self.total = 0
         """The number of subscriptions."""
         self.comparisons = 0
-        """The comparisons of all distinct wishes."""
+        """How many comparisons all distinct wishes cost together."""
 
     def __contains__(self, relation: str) -> bool:
         return relation in self._relations

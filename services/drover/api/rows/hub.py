@@ -26,10 +26,10 @@ RING_EVERY_S: Final = 0.02
 """Minimum seconds between two wake-ups of all streams. Each projector publishes some 30 batches a second."""
 RING_EVERY_MAX_S: Final = 0.25
 STREAM_S: Final = 0.0005
-"""Each open stream adds this many seconds to the time between two wake-ups, because each builds and sends a chunk. So
-few streams are quick, and many do not use up the process."""
+"""Each open stream adds this many seconds to the time between two wake-ups, because each builds and sends a chunk. A
+few streams are then served quickly, and many do not use up the process."""
 BATCH_S: Final = 0.05
-"""How long to wait for the remaining messages of a batch. They may be lost."""
+"""How many seconds to wait for the remaining messages of a batch, which may be lost."""
 
 
 class Watcher(Protocol):
@@ -73,7 +73,7 @@ class Hub:
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
         self._ring_at = float("inf")
-        """When `_ring` is due. Timers of uvloop do not always tell."""
+        """When `_ring` is due. It is stored here, because timers of uvloop do not always tell it."""
         self._rang_at = float("-inf")
         self._watchers: list[Watcher] = []
         self._streams = 0

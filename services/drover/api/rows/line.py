@@ -40,7 +40,7 @@ class Line:
 
     def changed(self, relation: str, message: RowsChanged) -> Resets:
         track = self.tracks.get(relation)
-        if track is None:  # from a newer projector
+        if track is None:  # a relation that only a newer projector knows
             return {}
         if message.epoch != self.epoch:
             begun = self._begin(message.epoch, {relation: message.to}, message.to)

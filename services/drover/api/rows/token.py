@@ -35,8 +35,8 @@ def format_token(stands: Stands) -> str:
 
 
 def parse_token(text: str) -> dict[tuple[str, str], Stand]:
-    """Parse the positions in a token. Returns none for an invalid token or that of another server, so that the client
-    reads everything again."""
+    """Parse the positions in a token. Returns no positions for an invalid token or a token of another server, so that
+    the client reads everything again."""
     found: dict[tuple[str, str], Stand] = {}
     for group in text.split(",") if len(text) <= TOKEN_CHARS_MAX else ():
         if (match := _GROUP.fullmatch(group)) is None:

@@ -19,8 +19,8 @@ WINDOW_BYTES_MAX: Final = 1024 * 1024
 """Maximum of bytes per track: a few seconds of the busiest farm. A client that is further behind must read the relation
 again."""
 PRESENCE_SHARE: Final = 4
-"""Presence may use one part in this many of `WINDOW_BYTES_MAX`, in addition. A client that is further behind misses
-some of it."""
+"""Presence may use one part in this many of `WINDOW_BYTES_MAX`, in addition to it. A client that is further behind
+misses some presence."""
 
 
 class Why(StrEnum):
@@ -47,7 +47,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Track:
-    """All entries after `floor`, without a gap. A reset replaces all earlier entries."""
+    """All entries after the number `_floor_number`, without a gap. A reset replaces all earlier entries."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""Writes of `alarm` (004): by apps, which set alarms, and by senders of the users' own, which send them.
+"""Writes of `alarm`, the reminders of document 004: by apps, which set alarms, and by senders of the users' own, which
+send them.
 
 Such a sender claims an alarm by writing `processed_at`, releases it by writing null, and reports a sending by writing a
 `sent_count` that is one higher. The writer decides these commands, and checks that the row still matches the filters.
@@ -41,7 +42,8 @@ _NEW: Final[Row] = dict.fromkeys(RELATIONS[RELATION].columns) | {"attempt": 0, "
 _FIXED: Final = frozenset({"page_id", "user_id", "created_at", "title", "body"})
 """Columns that no sender changes. The writer does not check filters on them again."""
 _CHECKED: Final = frozenset({"processed_at", "sent_count", "next_alarm_time"})
-"""The writer checks a filter on one of these columns again. For a filter on any other column, it checks all three."""
+"""The writer checks a filter on one of these columns again. For a filter on any other column that can change, it checks
+all three."""
 
 
 class AlarmChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -91,7 +93,8 @@ def _added(edge: Edge, command: AddAlarm, done: Accepted) -> Row:
 
 
 def _as_sent(command: AddAlarm, refused: Rejected) -> ChangeAlarm:
-    """Make the change of an existing alarm. A count of 1 is ignored: apps register every alarm with it (004)."""
+    """Make the command that changes an existing alarm. A `sent_count` of 1 is ignored: apps register every alarm with
+    it (document 004)."""
     columns = fields_of(AlarmRow, command)
     if command.sent_count == SENT_COUNT_FIRST:
         columns["sent_count"] = None
@@ -107,7 +110,8 @@ def _delete(target: Target) -> DeleteAlarm:
 
 
 def _seen(target: Target) -> AlarmSeen | None:
-    """Return the values that the filters matched and that can change."""
+    """Return the values that the filters matched and that can change. None: no filter names a column that can
+    change."""
     asked, row = target.by - _FIXED, target.row
     if not asked:
         return None

@@ -55,7 +55,7 @@ USED: Final[dict[str, frozenset[str]]] = {
     "pending": _EVERY | _ERROR,
     "cancelled": frozenset({"status"}),
 }
-"""The columns that have an effect, by status."""
+"""For each status that a client writes: the columns that have an effect with it."""
 
 
 def _assign(edge: Edge, row: NewAssignment) -> AssignJob:

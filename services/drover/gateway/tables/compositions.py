@@ -52,7 +52,7 @@ async def _apply(change: CompositionChange, targets: Sequence[Target], sending: 
     ids = [target.id for target in targets]
     commands = {id_: DescribeComposition(id_, **asdict(change)) for id_ in ids}
     sending.check(commands.values())
-    # The same command would create missing compositions, which a PATCH must not do.
+    # The command also creates missing compositions, which a PATCH must not do. So ask first which exist.
     found = await sending.ask([GetComposition(id_) for id_ in ids])
     outcomes = {id_: _known(id_, one) for id_, one in zip(ids, found, strict=True)}
     known = [id_ for id_, outcome in outcomes.items() if isinstance(outcome, Accepted)]

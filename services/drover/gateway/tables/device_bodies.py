@@ -32,7 +32,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
         return self.status is DeviceStatus.OFFLINE and not self.claims_life
 
     def claims(self) -> dict[str, Any] | None:
-        """The claims as telemetry carries them; None: no claims."""
+        """Return the claims as telemetry carries them. None: there are no claims."""
         claims: dict[str, Any] = {}
         if self.status is not UNSET:
             claims["status"] = self.status

@@ -1,7 +1,8 @@
-"""Writes of `render_queue`: request, cancel, release and repeat renders (003 §4.2), and the work of external workers.
+"""Writes of `render_queue`, the queue of document 003: request, cancel, release and repeat renders (§4.2), and the work
+of external workers.
 
-An external worker is one of the users' own (003 §3). It claims a render and reports on it by writing to this table. Our
-own workers do the same over the bus.
+An external worker is a worker of the users' own (§3). It claims a render and reports on it by writing to this table.
+Our own workers do the same over the bus.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _HINT: Final = (
     "uploading, completed or failed."
 )
 _WORDS: Final = {"queued": "rendering", "finished": "uploading", "error": "failed"}
-"""The words of nexrender for a status (003 §3.5.2)."""
+"""nexrender's words for a status, each with ours (document 003 §3.5.2)."""
 _WORK: Final = frozenset({"worker_id", "lock_expires_at", "nexrender_job_id"})
 _USED: Final[dict[str | None, frozenset[str]]] = {
     "cancelled": frozenset({"status"}),
@@ -59,15 +60,16 @@ _USED: Final[dict[str | None, frozenset[str]]] = {
     "completed": _WORK | {"status", "output_file_path", "output_size_bytes", "output_sha256"},
     "failed": _WORK | {"status", "error_message"},
 }
-"""The columns that have an effect, by status. `_release` handles `pending`."""
+"""For each status that a client writes (None: it writes no status): the columns that have an effect with it. `_release`
+handles `pending`."""
 _UNCHANGING: Final = frozenset(
     {"id", "composition_id", "composition_name", "cue_item_id", "broadcast_date", "created_at", "gfx_data"}
 )
 """Columns that never change after the insert, so a filter on them needs no second check."""
 _FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
 _OF_RUN: Final = frozenset({"run", "nexrender_job_id"})
-"""Columns that do not change while a worker holds the render. A filter on any other column makes the queue check all
-columns of the fence, because a report of the worker may have changed it."""
+"""Columns that do not change while a worker holds the render. A filter on a column that is in none of these three sets
+makes the queue check all columns of the fence, because a report of the worker may have changed that column."""
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
@@ -217,7 +219,8 @@ def _ended(target: Target) -> bool:
 
 
 def _fence(target: Target) -> RowFence | None:
-    """Return the values that the filters matched. For a render that no worker holds, run and status stand for all."""
+    """Return the values that the filters matched. For a render that no worker holds, return only its run and status,
+    which stand for all columns."""
     asked = target.by - _UNCHANGING
     if not asked:
         return None

@@ -1,4 +1,5 @@
-"""Writes of `saju_tests` (001). Its callers charge and refund themselves, by writing `users.remaining_tests`."""
+"""Writes of `saju_tests`, the tests of document 001. Here clients, not Drover, charge and refund users: they write
+`users.remaining_tests`."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def _with_offset(moment: datetime | None) -> datetime | None:
 
 
 async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:
-    """Find tests that ended long ago. If they were recorded again, they could be refunded again."""
+    """Find rows of tests that ended long ago, and return their indexes. If they were recorded again, they could be
+    refunded again."""
     named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
     if not named:
         return frozenset()

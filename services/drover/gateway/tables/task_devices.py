@@ -1,4 +1,4 @@
-"""Writes of `task_devices`, the operations queue's (002) name for assignments, by the runner of a PC."""
+"""Writes of `task_devices` by the runner of a PC. Document 002 (the operations queue) has this name for assignments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASK_DEVICE_FAILED: Final = "TASK_DEVICE_FAILED"
 
 TaskDeviceStatus = Literal["pending", "running", "claimed", "completed", "success", "failed", "cancelled"]
 _WORDS: Final[dict[str, Literal["running", "completed"]]] = {"claimed": "running", "success": "completed"}
-"""Other words for a status that runners may write."""
+"""Other words that runners may write for a status, each with ours."""
 
 
 class NewTaskDevice(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,7 +94,7 @@ USED: Final[dict[str, frozenset[str]]] = {
     "pending": _EVERY | _ERROR,
     "cancelled": frozenset({"status"}),
 }
-"""The columns that have an effect, by status."""
+"""For each status that a runner reports: the columns that have an effect with it."""
 
 
 def _assign(edge: Edge, row: NewTaskDevice) -> AssignJob:

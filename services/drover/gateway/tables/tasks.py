@@ -1,4 +1,4 @@
-"""Writes of `tasks`, the operations queue's (002) name for jobs."""
+"""Writes of `tasks`. Document 002 (the operations queue) has this name for jobs."""
 
 from __future__ import annotations
 

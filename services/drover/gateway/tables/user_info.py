@@ -1,4 +1,4 @@
-"""Writes of `user_info` (004): the time zones of users."""
+"""Writes of `user_info`: the time zones of the users of reminders (document 004)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class NewUserInfo(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def client_of(edge: Edge, command: Any) -> CommandClient:
-    """Return the client of the user's partition. Without a command any client will do, only to word a refusal."""
+    """Return the client of the user's partition. Without a command, return any client: it is only used to word a
+    refusal."""
     return edge.reminder.of("" if command is None else command.user_id)
 
 
@@ -56,7 +57,7 @@ def _added(edge: Edge, command: AddUser, done: Accepted) -> Row:
 
 
 def _as_sent(command: AddUser, refused: Rejected) -> SetTimezone:
-    """Make the change of an existing row. It keeps its time zone if none was sent."""
+    """Make the command that changes an existing row. The row keeps its time zone if none was sent."""
     assert refused.details is not None
     return SetTimezone(command.user_id, command.timezone or refused.details["timezone"])
 

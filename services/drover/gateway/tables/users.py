@@ -1,4 +1,5 @@
-"""Writes of `users`, the users of analyses (001). A written balance adds the difference to the ledger."""
+"""Writes of `users`, the users of analyses (document 001). If a client writes a balance, the ledger gets its difference
+from the old balance."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ RELATION: Final = "users"
 _FIXED: Final = frozenset({"id", "created_at"})
 """Columns that never change. The writer does not check filters on them again."""
 _FENCED: Final = frozenset(UserFence.__struct_fields__)
-"""The writer checks a filter on one of these columns again. For a filter on any other column, it checks all."""
+"""The writer checks a filter on one of these columns again. For a filter on any other column that can change, it checks
+all of these."""
 
 
 class UserChange(msgspec.Struct, forbid_unknown_fields=True):

@@ -1,4 +1,5 @@
-"""Writes of `workers`, the operations queue's (002) name for PCs: registration, capacity and heartbeats."""
+"""Writes of `workers`: registration, capacity and heartbeats. Document 002 (the operations queue) has this name for
+PCs."""
 
 from __future__ import annotations
 

@@ -55,11 +55,13 @@ class Merge(msgspec.Struct, Generic[C], frozen=True):
     show: Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]] | None = None
     """Makes the merged rows for the answer. None: the answer is made from the command alone."""
     optional: tuple[str, ...] = ()
-    """Fields of that command that are None, which means no change, unless the body has their columns."""
+    """Fields of the command that `command` makes. Each is set to None, which means no change, unless the body has its
+    column."""
     keeps: tuple[str, ...] = ()
     """Columns that an existing row keeps. `Drover-Ignored` names those that the request has with another value."""
     only_new: Callable[[C], Command] | None = None
-    """For `ignore-duplicates`, if the usual command would change an existing row: makes one that is refused then."""
+    """Makes the command for `resolution=ignore-duplicates`, which is refused if the row exists. None: the usual command
+    is refused then, too."""
 
 
 class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):

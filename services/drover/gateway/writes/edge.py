@@ -18,7 +18,8 @@ from drover.web.postgrest.read import Pool
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """Each gateway process has one. Declarations of `tables` get it as an argument."""
+    """The parts of the gateway that writes need. Each process has one `Edge`; the declarations of `tables` get it as an
+    argument."""
 
     permissions: Permissions
     pool: Pool

@@ -71,7 +71,7 @@ class Inserts:
             else:
                 outcomes = await self._create_new(insert.merge, given.rows, commands, sending)
             preferences = preferences.resolving()
-        # So that the next request finds the row here, for example that of a phone which has just registered.
+        # Wait, so that the next request finds the row here, for example that of a phone which has just registered.
         await sending.settle_locally()
         self._refuse(outcomes, sending, given.many)
         made = [
@@ -124,12 +124,12 @@ class Inserts:
                 untold = {name: None for name in merge.optional if name not in given.names}
                 changes[index] = replace(change, **untold)
                 sending.pass_over(_kept(merge, given.rows[index], refused) & given.names.keys())
-        # With the same ids, so that a repeat of the request gets the outcome of the command that was recorded.
+        # They have the ids of the first commands, so a repeat of the request gets the outcome of the recorded command.
         changed = await sending.send(list(changes.values()), list(map(str, changes)))
         for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
             outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
-        # A repeat with the same key is accepted at once, even if the row existed before the first request.
+        # A repeat with the same Idempotency-Key is accepted at once, so it does not tell which rows existed: count all.
         return outcomes, existing.keys() if sending.origin.key is None else range(len(outcomes))
 
     async def _create_new(

@@ -17,9 +17,10 @@ from drover.gateway.writes.sending import Sending
 from drover.web.errors import ApiError
 
 REFUSED_NAMED_MAX: Final = 100
-"""How many rows `Drover-Refused` names. Clients limit the size of headers."""
+"""The header `Drover-Refused` names at most this many rows, because clients limit the size of headers."""
 REFUSED_CHARS_MAX: Final = 3_500
-"""The length of `Drover-Refused`. Ids may be long, and some proxies accept 4 KiB of headers in all."""
+"""The maximum length of the header `Drover-Refused`. Ids may be long, and some proxies accept 4 KiB of headers in
+all."""
 _SEPARATOR: Final = ", "
 _MOVED_ON: Final = frozenset({404, 409})
 

@@ -19,7 +19,8 @@ from drover.web.postgrest.select import not_implemented, parse_select
 
 
 def check_select(select: Sequence[Item], relation: Relation) -> None:
-    """Check before anything is written: an unknown column must not turn a finished write into a 400."""
+    """Check the `select` of a write before anything is written: an unknown column must not turn a finished write into a
+    400."""
     for item in select:
         if isinstance(item, Embed):
             raise ApiError(400, "PGRST200", f"A write of '{relation.name}' embeds no other relation")
@@ -44,7 +45,8 @@ def check_media(rows: int, preferences: Preferences, headers: Mapping[str, str])
 def parse_view(
     relation: Relation, headers: CIMultiDictProxy[str], query: str, rows: int
 ) -> tuple[Preferences, Sequence[Item]]:
-    """What the caller of a write of this many rows wants to see of them; checked before the write."""
+    """Parse what the caller wants to see of the rows that a write returns. Checks it before the write; `rows` is their
+    number."""
     preferences = parse_prefer(headers.getall("Prefer", ()))
     check_affected(preferences, rows)
     if not preferences.representation:
@@ -64,7 +66,7 @@ def answer_update(
     select: Sequence[Item] = (),
     extra: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """204, or 200 with the rows if requested."""
+    """Make the answer to a PATCH or DELETE: 204, or 200 with the rows if requested."""
     return _answer(204 if rows is None else 200, rows, preferences, headers, select, extra or {})
 
 
@@ -76,7 +78,7 @@ def answer_creation(
     select: Sequence[Item] = (),
     extra: Mapping[str, str],
 ) -> web.Response:
-    """201, with the rows if requested."""
+    """Make the answer to a POST: 201, with the rows if requested."""
     return _answer(201, rows if preferences.representation else None, preferences, headers, select, extra)
 
 
@@ -103,7 +105,8 @@ def _answer(
 
 
 def selected(row: Row, select: Sequence[Item], embedded: Mapping[str, Row] = MappingProxyType({})) -> Row:
-    """The requested columns of a row and of the rows embedded in it. `embedded`: rows by the name of their relation."""
+    """Return the requested columns of a row and of the rows embedded in it. `embedded`: rows by the name of their
+    relation."""
     if not select:
         return row
     shown: Row = {}

@@ -57,7 +57,7 @@ class Sending:
         return outcome
 
     async def ask(self, questions: Sequence[Command]) -> list[Outcome]:
-        """Send queries. A query writes nothing, so it needs no key."""
+        """Send queries. A query writes nothing, so it needs no Idempotency-Key."""
         origin = Origin(by=self.origin.by)
         return await asyncio.gather(*(self._client(self.edge, one).outcome(one, origin) for one in questions))
 
@@ -67,7 +67,7 @@ class Sending:
             self._client(self.edge, command).check(command)
 
     def note(self, accepted: Accepted | None, client: CommandClient) -> None:
-        """Note the position of a command that was not sent with `send`."""
+        """Remember the log position of a command that was not sent with `send`."""
         if accepted is not None:
             self._note(client, accepted)
 

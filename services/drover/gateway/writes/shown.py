@@ -19,7 +19,7 @@ Show = Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[R
 
 
 def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
-    """Make each row from live state and the answer to its command."""
+    """Return a function that makes each row from live state and the answer to its command."""
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
         return [row(edge, id_, result) for id_, result in done.items()]
@@ -28,8 +28,8 @@ def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
 
 
 def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], Unseal] | None = None) -> Show:
-    """Read each row from the read model, after waiting for all earlier writes. The values that its command recorded
-    replace those of the read model, which may still be late."""
+    """Return a function that reads each row from the read model, after waiting for all earlier writes. The values that
+    its command recorded replace those of the read model, which may still be late."""
     relation = RELATIONS[relation_name]
     blank: Row = dict.fromkeys(relation.columns)
 

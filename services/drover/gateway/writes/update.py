@@ -33,7 +33,7 @@ class Updates:
         self._body: RowBody[msgspec.Struct] = RowBody(update.shape, table.columns)
 
     async def patch(self, request: web.Request, principal: Principal, *, raw: bytes | None = None) -> web.Response:
-        """`raw`: the body, if it was read before."""
+        """Handle a PATCH. `raw`: the body, if it was read before."""
         table, edge, relation = self._table, self._edge, self._table.columns
         headers, query_string = request.headers, request.rel_url.raw_query_string
         check_profile(headers, "Content-Profile")

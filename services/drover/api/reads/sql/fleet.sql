@@ -1,6 +1,6 @@
 -- Queries on the fleet. `{columns}` stands for the columns of the row that a query shows, `{work}` for those of a
--- device's current assignment (`columns.py`), `{page}` for the rows of a page. They are joined row by row
--- (LATERAL … LIMIT 1): otherwise PostgreSQL would hash whole tables.
+-- device's current assignment (`columns.py`), `{page}` for the rows of a page. Other tables are joined to these rows one
+-- by one (LATERAL … LIMIT 1): otherwise PostgreSQL would hash whole tables.
 
 -- name: devices
 SELECT {columns}, {work}

@@ -15,7 +15,7 @@ FROM rm_fleet.job_rows WHERE ended_at > now() - interval '1 day'
 GROUP BY status
 
 -- name: count_assignments
--- Must be the same expression as in the index.
+-- The CASE must be the same expression as in the index assignment_rows_task_status.
 SELECT phase AS state, count(*) AS count
 FROM rm_fleet.assignment_rows
 WHERE CASE WHEN phase = 'sent' THEN 'claimed' ELSE status END IN ('pending', 'claimed', 'running')
