@@ -1,7 +1,7 @@
 """Follows the log of analyses: writes a log line for each cleanup, and updates metrics. Only the leading process does
 this.
 
-It starts at the end of the log: older cleanups are in the tables, and none is reported twice.
+It starts at the end of the log, so that no cleanup is reported twice. The table `cleanup_runs` has older cleanups.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""`POST /api/system/cleanup-tests`: runs a cleanup now, for callers with the cron secret. Its answer is specified in
-001 §1.4."""
+"""`POST /api/system/cleanup-tests`: runs a cleanup now, for callers with the cron secret.
+
+The answer is specified in document 001 (saju tests and sign-in), §1.4.
+"""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class CleanupCron:
         if state.cron_at is not None and due <= state.cron_at:
             return
         if state.run is not None or self._asking is not None:
-            return  # a new one would only join that one
+            return  # a new cleanup would only join the running one
         command = Cleanup(str(uuid7()), CRON, due, **self._options)
         self._asking = self._writer.submit(command, by=BY)
         self._asking.add_done_callback(self._answered)

@@ -1,5 +1,7 @@
-"""`GET /api/system/health`: the health of each dependency, for monitoring. The answer has only the fields of 001
-§3.2."""
+"""`GET /api/system/health`: the health of each dependency, for monitoring.
+
+The answer has only the fields of document 001 (saju tests and sign-in), §3.2.
+"""
 
 from __future__ import annotations
 

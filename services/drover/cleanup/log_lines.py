@@ -1,4 +1,7 @@
-"""Writes the log lines about cleanups, as 001 §4.1 prescribes them. Of users, they contain only ids."""
+"""Writes the log lines about cleanups, as document 001 (saju tests and sign-in), §4.1, prescribes them.
+
+Of users, they contain only ids.
+"""
 
 from __future__ import annotations
 

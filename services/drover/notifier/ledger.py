@@ -59,8 +59,8 @@ class Ledger(Protocol):
         """Return the record and its revision; revision 0 if there is no record."""
 
     async def put(self, receiver: str, key: str, record: Record, revision: int) -> int:
-        """Write the record if its revision is still this one. Returns the new revision. Raises Taken if it is
-        another."""
+        """Write the record if the stored one still has this revision. Returns the new revision. Raises Taken if the
+        stored one has another."""
 
 
 class NatsLedger:
@@ -109,8 +109,8 @@ class NatsLedger:
         return int(answer["seq"])
 
     async def _landed_unseen(self, key: str, body: bytes) -> int:
-        """Whether an earlier write of this process was stored although its acknowledgement was lost: the stored body
-        equals ours."""
+        """Return the stored revision if the stored body equals ours: then an earlier write of this process was stored,
+        and only its acknowledgement was lost. Raises Taken if the body is another."""
         data, revision = await self._read(key)
         if data != body:
             raise Taken(key)

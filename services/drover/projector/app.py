@@ -35,8 +35,8 @@ PROJECTIONS: Final[tuple[Projection, ...]] = parts_in("projector", "{}_PROJECTIO
 
 
 class Projector:
-    """Runs all projections. Start returns at once, without waiting for Postgres or for the lock. Stop finishes the
-    current batches.
+    """Runs all projections. Start returns at once, without waiting for Postgres or for the projections' locks. Stop
+    finishes the current batches.
 
     It needs the platform's own tables (`drover.postgres.migrate`), and retries until they exist.
     """

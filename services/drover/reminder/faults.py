@@ -1,4 +1,4 @@
-"""Reports errors of reminders, as seed 004 requires: one log line and one count for each, by kind."""
+"""Reports errors of reminders, as document 004 (reminders) requires: one log line and one count for each, by kind."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from drover.domain.reminder.state import Subscription
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """A reminder to send. `key` is the same for every try."""
+    """A reminder to send. `key` is its idempotency key, which is the same for every try."""
 
     key: str
     page_id: str

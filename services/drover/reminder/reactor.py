@@ -132,8 +132,8 @@ class Reactor:
         elif wait_s > 0:
             await self._sleep(min(wait_s, POLL_S))
         else:
-            # Make the next claim while one is being sent, so that its slowest sending holds up nothing.
-            # Shielded, because a stop can release only claims whose answer has arrived.
+            # Claim the next alarms while earlier ones are being sent, so that a slow sending holds up nothing.
+            # The claim is shielded, because a stop can release only claims whose answer has arrived.
             self._claiming = asyncio.create_task(self._claim(limit), name=f"claim-{self._partition}")
             await asyncio.shield(self._claiming)
 
@@ -179,8 +179,8 @@ class Reactor:
         batch.done()
 
     def _notification(self, claim: Claim) -> Notification | None:
-        """Make the notification of a claimed alarm from the current state. None: its page was deleted in the
-        meantime."""
+        """Make the notification of a claimed alarm from the current state. None: the alarm was deleted or changed in
+        the meantime, or this process no longer leads."""
         state = self._writer.state
         alarm = None if state is None else state.alarms.get(claim.page_id)
         if state is None or alarm is None or (alarm.sent_count, alarm.life) != (claim.sending, claim.life):

@@ -80,7 +80,7 @@ class RefundNotices:
             (event,) = self._codec.decode(line)
         except UnreadableCommit as error:
             log.error("line_unreadable", context=ANALYSIS.context, seq=seq, error=str(error))
-            return None  # skip it, so that reminders go on
+            return None  # skip the line, so that later notices are still sent
         return event if isinstance(event, UserNotificationRequested) else None
 
     async def _send_all(self, requests: list[UserNotificationRequested]) -> None:

@@ -25,8 +25,8 @@ from drover.service.tasks import end
 
 CONTEXT: Final = "reminder"
 REPORT_TRIES_MAX: Final = 6
-"""How often the report of an outcome is tried, 20 s each. Without a report, the reminder is sent again with the same
-key when its claim expires."""
+"""How often the report of an outcome is tried, 20 s each. Without a report, the reminder is sent again when its claim
+expires, with the same idempotency key."""
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")
@@ -48,9 +48,9 @@ class Job(msgspec.Struct, frozen=True):
     notification: Notification
     partition: str
     wanted: Callable[[], bool]
-    """Called before the reminder is sent, whether it is still wanted: its page may be deleted by then."""
+    """Called just before the reminder is sent. Returns whether it is still wanted: its page may be deleted by then."""
     ended: Callable[[], None]
-    """Called once: after the outcome was reported, or when it is clear that it will not be."""
+    """Called once: after the outcome was reported, or when it is clear that there will be no report."""
 
 
 class Sender:
@@ -88,7 +88,8 @@ class Sender:
         self._arrived.set()
 
     async def withdraw(self, partition: str) -> None:
-        """Release the claims of this partition that were not started at once, instead of waiting until they expire."""
+        """Release at once the claims of this partition whose sending has not started, instead of letting them
+        expire."""
         left = [job for job in self._waiting if job.partition == partition]
         self._waiting = deque(job for job in self._waiting if job.partition != partition)
         outcome = Failed(permanent=False, code=NOT_BEGUN)
@@ -109,7 +110,7 @@ class Sender:
             except BaseException:  # cancelled in the middle: the outcome is unknown
                 job.ended()
                 raise
-            # Concurrent with the next sending: a commit may take longer than a provider.
+            # Report while the next reminder is being sent: the commit of a report may take longer than a provider.
             task = asyncio.create_task(self._settle(job, outcome), name=f"report {job.notification.key}")
             self._reports.add(task)
             task.add_done_callback(self._reports.discard)

@@ -1,4 +1,4 @@
-"""Composition root of the render service: the queue's writer, and workers if nexrender and a NAS are configured."""
+"""Builds the render service: the queue's writer, and workers if their number and nexrender's URL are set."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def render_writer(
 
 
 def worker_ids(base: str | None, count: int) -> list[str]:
-    """Ids stay the same after a restart, so a crashed worker resumes its render before its lease expires."""
+    """Make the ids of this process's workers. They stay the same after a restart, so a crashed worker resumes its
+    render at once, without waiting until its lease expires."""
     base = base or socket.gethostname()
     return [base] if count == 1 else [f"{base}-{number}" for number in range(1, count + 1)]
 
@@ -132,7 +133,8 @@ class RenderWorkers:
 
 
 def assemble(host: Host) -> Assembly:
-    """The queue's writer, and workers if their settings are complete."""
+    """Build the queue's writer, and workers if their number and nexrender's URL are set. Raises RenderSettingsMissing
+    if workers lack another setting."""
     capacity = host[RenderCapacity]
     writer = render_writer(
         host.client, host[RenderPolicySettings], instance=host.settings.instance, lease_token=host.lease_token
@@ -146,7 +148,7 @@ def assemble(host: Host) -> Assembly:
 
 
 def assemble_worker(host: Host) -> Assembly:
-    """Workers without the writer."""
+    """Build the workers without the queue's writer."""
     if host.has_reactors_off(RENDER.context):
         return Assembly()
     workers = RenderWorkers(host.client, host.configuration)

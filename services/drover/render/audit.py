@@ -1,4 +1,6 @@
-"""Follows the event log and writes log lines that no worker can: lapsed leases, crashed workers, time-outs (003 §7.3).
+"""Follows the event log of renders, and writes log lines about lapsed leases, crashed workers and time-outs.
+
+No worker can write these lines. They are specified in document 003 (the render queue), §7.3.
 
 Only the leading process writes them. It starts at the end of the event log, so that no line is written twice.
 """
@@ -22,7 +24,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.writer.writer import Writer
 
 NOBODY: Final = "-"
-"""Stands for a worker that is not known, because it claimed before this process began to read."""
+"""Shown in a log line for an unknown worker: it claimed its render before this process began to read the event log."""
 
 log = structlog.get_logger("drover.render")
 
@@ -49,7 +51,7 @@ class Audit:
 
 
 class AuditLines:
-    """Writes the log lines of commits, in their order."""
+    """Writes the log lines that follow from the events of commits."""
 
     def __init__(self) -> None:
         self._workers: dict[int, str] = {}

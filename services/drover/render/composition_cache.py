@@ -1,4 +1,4 @@
-"""The workers' cache of compositions (RN-13): for an hour, unless they change or somebody clears the cache."""
+"""The workers' cache of compositions (RN-13). It keeps each for an hour, unless it changes or the cache is cleared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CompositionCache:
         self._known: dict[str, tuple[float, Composition]] = {}
 
     async def get(self, queue: Queue, composition_id: str, version: int) -> Composition:
-        """`version`: the current one in the queue. An older cached version is not used."""
+        """Return a composition, from the cache if this version is there. `version`: the current one in the queue."""
         known = self._known.get(composition_id)
         if known is not None and known[1].version == version and self._clock() < known[0] + REMEMBERED_S:
             return known[1]

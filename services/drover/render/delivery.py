@@ -1,4 +1,5 @@
-"""Delivery: publishes the file on the NAS under its final name, atomically, and overwrites no other render's file."""
+"""Delivery: publishes a rendered file on the NAS under its final name, atomically. Overwrites no file of other
+renders."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ async def deliver(
     *,
     hold: Callable[[], Awaitable[Fence]],
 ) -> str:
-    """Returns the file's location. `hold` raises Overtaken if the render is not ours: then the run leaves no file."""
+    """Publish the file, and return its location. `hold` returns a fence, or raises Overtaken if this run no longer
+    holds the render; then the run leaves no file."""
     final = final_name(render.broadcast_date, render.composition, render.render_id)
     temporary = temporary_name(final, run)
     try:
@@ -37,15 +39,15 @@ async def deliver(
                     # An earlier run published the same file but could not report it.
                     await nas.remove(temporary)
                     return nas.location(final)
-                # The file is from an earlier try of this render. While the render is ours, so is the name: replace it.
+                # The final name has a file of an earlier try. While this run holds the render, it may replace the file.
                 await nas.remove(final, fence=await hold())
     except Overtaken:
-        with suppress(DroverError):  # on failure the sweep removes it
+        with suppress(DroverError):  # on failure the sweep removes the temporary file
             await nas.remove(temporary)
         raise
     raise NasAway("publish", str(final), "the name stays taken, or it took too long")
 
 
 async def withdraw(nas: NasStore, render: Details | Stop, *, fence: Fence) -> None:
-    """Remove the file of a cancelled render. The fence closes before somebody could have run it again."""
+    """Remove the file of a cancelled render. `fence` must close before somebody can have run the render again."""
     await nas.remove(final_name(render.broadcast_date, render.composition, render.render_id), fence=fence)

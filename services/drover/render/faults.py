@@ -1,4 +1,4 @@
-"""Maps errors to faults of the table in `domain.render.policy`."""
+"""Maps errors of a run to faults. `domain.render.policy` says for each fault whether and how it is retried."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from drover.render.validation import OutputInvalid
 from drover.service.sealing import SealDamaged, UnknownSealingKey
 
 NAMED_MAX: Final = 5
-"""How many missing files a message names."""
+"""Maximum of missing images that the message of ImageMissing names."""
 
 
 class TemplateMissing(DroverError):

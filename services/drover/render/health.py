@@ -1,6 +1,7 @@
-"""`GET /health`: the health of this process's workers (003 §9.3). `POST /health/poll`: they poll at once (003 §6.1).
+"""`GET /health`: the health of this process's workers. `POST /health/poll`: lets idle workers poll at once.
 
-Neither needs authentication: the answers have no secrets, and polling early does no harm.
+See document 003 (the render queue), §9.3 and §6.1. Neither route needs authentication: the answers have no secrets, and
+polling early does no harm.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class WorkerProbe:
         )
     )
     async def get(self, request: web.Request) -> web.Response:
-        """The first worker's health in the form of 003; a process with several workers lists all of them."""
+        """Send the first worker's health, in the form of document 003 (the render queue), §9.3. With several workers,
+        the answer also lists all of them."""
         all_ = [_health_of(worker) for worker in self._workers.workers]
         body = all_[0] if len(all_) == 1 else msgspec.structs.replace(all_[0], workers=all_)
         return json_answer(body)
@@ -68,7 +70,7 @@ class WorkerProbe:
         )
     )
     async def poll(self, request: web.Request) -> web.Response:
-        """For tests and monitoring. Workers are notified of new work, so calls are not needed."""
+        """Let idle workers poll at once, for tests and monitoring. Not needed otherwise: new work wakes the workers."""
         return json_answer(Asked(self._workers.poll_now()))
 
 

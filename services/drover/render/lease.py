@@ -1,6 +1,6 @@
 """A worker's lease of a render: renews it, and notices when it is lost.
 
-An answer of the queue is out of date by the time we act on it. Where that matters, a `Fence` checks its age.
+An answer of the queue may be out of date by the time we act on it. Where that matters, a `Fence` checks its age.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from drover.render.queue import QUEUE_AWAY_PAUSE_S, Claimed, Overtaken, Queue, p
 from drover.render.workshop import Workshop
 
 FENCE_S: Final = 5.0
-"""How long an answer of the queue is reliable: no other worker can claim, render and deliver a lost render faster."""
+"""For how many seconds a worker may rely on the queue's answer that it holds a render: if the render is lost meanwhile,
+no other worker can claim, render and deliver it faster than that."""
 
 
 class Lease:
@@ -41,7 +42,7 @@ class Lease:
         not report a lost lease meanwhile."""
 
     def look(self) -> None:
-        """Check the render: something in the queue may have changed it."""
+        """Let the guard check at once whether this run still holds the render: a commit may have changed that."""
         self._look.set()
 
     async def guard(self) -> None:
@@ -56,7 +57,7 @@ class Lease:
                     self._look.set()  # the run goes on, so the report did not end it: check again
 
     async def _guard(self) -> None:
-        """Renew the lease when it is due, even if there is a lot to check."""
+        """Renew the lease when it is due, and check the render after `look`. Many checks do not delay a renewal."""
         elapsed, every_s = self._workshop.elapsed, self._claimed.lease_s / RENEWALS_PER_LEASE
         while True:
             due_s = self._held_until - self._claimed.lease_s + every_s - elapsed()
@@ -85,7 +86,8 @@ class Lease:
             raise Overtaken(claimed.render_id, claimed.run, standing.status, standing.run)
 
     async def fence(self) -> Fence:
-        """A fence that closes before anybody else can hold the render. Raises Overtaken if it is not ours."""
+        """Return a fence that closes before another worker could deliver the render. Raises Overtaken if this run no
+        longer holds it."""
         elapsed = self._workshop.elapsed
         while True:
             asked_at = elapsed()

@@ -1,4 +1,5 @@
-"""Metrics of render workers (003 §7.1). Metrics of the queue itself come from the read model."""
+"""Metrics of render workers (document 003, the render queue, §7.1). Metrics of the queue itself come from the read
+model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wakes workers when the log of `render` gets a commit. A nudge is only a hint, never a fact.
+"""Nudges: wakes workers when the log of `render` gets a commit. A nudge is only a hint, never a fact.
 
 Subscribers of a stream's subject also receive messages that the stream then refuses. So a woken worker asks the queue.
 """
@@ -21,7 +21,7 @@ _TAKEN_AWAY: Final = (b'"RenderCancelled"', b'"RenderRequeued"', b'"RenderFailed
 
 
 class Nudges:
-    """The waiters and what they wait for. One for each process."""
+    """Wakes what waits for new work or for stops in this process. There is one for each process."""
 
     def __init__(self, on_taken_away: Callable[[], None], on_clear_cache: Callable[[], object]) -> None:
         self._on_taken_away = on_taken_away
@@ -42,7 +42,8 @@ class Nudges:
         waiting.set()
 
     def ticket(self) -> asyncio.Event:
-        """An event to wait for. Get it before asking for work, so that no later nudge is missed."""
+        """Return an event that the next nudge sets. Get it before asking the queue for work, so that no nudge is
+        missed."""
         return self._work
 
     async def for_work(self, ticket: asyncio.Event, timeout_s: float) -> None:

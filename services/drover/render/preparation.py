@@ -1,4 +1,4 @@
-"""Prepares the nexrender job of a render (003 §3.4)."""
+"""Prepares the nexrender job of a render (document 003, the render queue, §3.4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from drover.render.queue import Composition, Details
 from drover.render.workshop import Workshop
 
 HIDDEN_CHARS_MIN: Final = 4
-"""Shorter texts reveal nothing by themselves, and hiding them would make messages unreadable."""
+"""Minimum length of a value of gfx_data that is hidden in messages. Shorter ones reveal nothing by themselves, and
+hiding them would make messages unreadable."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -21,10 +22,11 @@ class Prepared(msgspec.Struct, frozen=True):
     template: str
     unmapped: list[str]
     images: list[str]
-    """The paths of files as nexrender sees them."""
+    """The paths of the image files, as nexrender sees them."""
 
     def hidden_in(self, text: str) -> str:
-        """The text without values of gfx_data: the log is clear text, and nexrender's messages may repeat its input."""
+        """Hide the values of gfx_data in a text: the log is clear text, and nexrender's messages may repeat its
+        input."""
         assets = self.document["assets"]
         values = {str(asset[name]) for asset in assets for name in ("value", "expression") if name in asset}
         for value in sorted(values, key=len, reverse=True):
@@ -34,7 +36,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(workshop: Workshop, render: Details, composition: Composition) -> Prepared:
-    """Raises errors that `faults` maps; a retry would not help."""
+    """Make the nexrender job of a render. Raises errors that `faults` maps to faults; a retry would not help."""
     assets = _assets(workshop, render, composition)
     template = _template(workshop, render, composition)
     document = job_document(
@@ -51,7 +53,7 @@ def prepare(workshop: Workshop, render: Details, composition: Composition) -> Pr
 
 
 def _composition_name(render: Details, composition: Composition) -> str:
-    """The name in After Effects: from the composition's description, else from the request."""
+    """Return the composition's name in After Effects: from its description, else from the request for the render."""
     return composition.name or render.composition
 
 

@@ -39,15 +39,16 @@ class Findings(msgspec.Struct, frozen=True):
     """What the probe found."""
 
     size_bytes: int | None = None
-    """None without `damage`: the file does not exist."""
+    """None, while `damage` is None too: the file does not exist."""
     damage: str | None = None
-    """Why it cannot be played completely."""
+    """Why the file cannot be played completely. None: no damage was found."""
     video: Video | None = None
-    """None without `damage` in a large enough file: it has no video stream."""
+    """None, while `damage` is None too: the file has no video stream, or was not opened because it is missing or too
+    small."""
 
 
 class Damaged(Exception):
-    """The text describes the damage."""
+    """The file is damaged. The text of the exception describes the damage."""
 
 
 def look(path: str, bytes_min: int) -> Findings:
@@ -70,7 +71,8 @@ def look(path: str, bytes_min: int) -> Findings:
 
 
 def _walk_boxes(file: BinaryIO, size_bytes: int) -> None:
-    """An MP4 is a sequence of boxes with lengths. If they do not end at the end of the file, it is truncated."""
+    """Check that the file is an MP4 and not truncated. An MP4 is a sequence of boxes with lengths: the last one must
+    end at the end of the file."""
     at = 0
     while at < size_bytes:
         file.seek(at)
@@ -92,7 +94,8 @@ def _walk_boxes(file: BinaryIO, size_bytes: int) -> None:
 
 
 def _watch(path: str) -> Video | None:
-    """Facts of the video stream, after decoding its first and last frames and checking that no packet is missing."""
+    """Return facts of the video stream; None if there is none. Decodes its first and last frames, and checks that no
+    packet is missing."""
     import av  # imported late: it takes 0.2 s, which a missing file need not wait for
 
     # `file:` and an explicit format, because the decoder would follow the links of a disguised playlist.

@@ -23,7 +23,7 @@ QUEUE_AWAY_PAUSE_S: Final = 5.0
 
 
 class Overtaken(DroverError):
-    """This run is over: cancelled, released, timed out, or held by another worker."""
+    """This run is over: its render was cancelled, released or timed out, or another worker holds it."""
 
     def __init__(self, render_id: int, run: int, status: str | None, current_run: int | None) -> None:
         self.render_id = render_id
@@ -42,7 +42,7 @@ class QueueAway(DroverError):
 
 
 class Refused(DroverError):
-    """The queue refused, and a retry will not help: a defect of this program."""
+    """The queue refused a command, and a retry will not help: a defect of this program."""
 
     def __init__(self, rejected: Rejected) -> None:
         self.rejected = rejected
@@ -53,7 +53,8 @@ class Claimed(msgspec.Struct, frozen=True):
     render_id: int
     run: int
     lease_s: float
-    """Length of the lease, from the claim and from each renewal. A duration, because the queue's clock may differ."""
+    """Seconds that the lease lasts after the claim and after each renewal. Not a point in time, because the queue's
+    clock may differ from ours."""
     resumed: bool
 
 
@@ -85,7 +86,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """The queue's decision about a fault."""
 
     again: str | None
-    """`step`: retry after `delay_s`. Otherwise this run is over."""
+    """`step`: this run retries the failed step after `delay_s`. Otherwise this run is over. `render`: a later run
+    renders again. None: the render has failed."""
     delay_s: float = 0.0
 
 
@@ -108,7 +110,7 @@ T = TypeVar("T")
 
 
 async def patiently(action: Callable[[], Awaitable[T]], log: structlog.typing.FilteringBoundLogger) -> T:
-    """Retry while the queue does not answer: the lease is long, so the work is not lost."""
+    """Retry `action` while the queue does not answer: the lease is long, so the work is not lost."""
     while True:
         try:
             return await action()
@@ -134,7 +136,7 @@ class Queue:
         return _as(Composition, await self._ask(c.GetComposition(composition_id)))
 
     async def standing(self, render_ids: list[int]) -> dict[int, Standing]:
-        """The status of those renders that the queue still knows; the others ended long ago."""
+        """Return status, run and uid of those renders that the queue still knows; the others ended long ago."""
         found: dict[int, Standing] = {}
         for start in range(0, len(render_ids), c.IDS_PER_QUESTION_MAX):
             some = render_ids[start : start + c.IDS_PER_QUESTION_MAX]
@@ -167,7 +169,8 @@ class Queue:
         await self._report(c.ReportUnmapped(run.render_id, run.run, self.worker_id, fields))
 
     async def fault(self, run: Claimed, fault: Fault, message: str, id: str | None = None) -> Verdict:
-        """Report a fault; each one counts. A repeat with the same id counts once and gets the same answer."""
+        """Report a fault. The queue counts the faults of a render; reports with the same `id` count as one fault, and
+        get the same answer."""
         text = message[: c.MESSAGE_CHARS_MAX]
         result = await self._report(c.ReportFault(run.render_id, run.run, self.worker_id, fault, text), id)
         return _as(Verdict, result)
@@ -175,8 +178,8 @@ class Queue:
     async def completed(
         self, run: Claimed, *, path: str, size_bytes: int, sha256: str, codec: str, width: int, height: int
     ) -> float | None:
-        """Return the seconds since `started_at`, when nexrender accepted the job, as the queue measured them. None: an
-        earlier call has reported the completion, and its answer was lost."""
+        """Report the completion. Return the seconds since `started_at`, when nexrender accepted the job, as the queue
+        measured them. None: an earlier call has reported the completion, and its answer was lost."""
         told = await self._report(
             c.ReportCompleted(
                 render_id=run.render_id,

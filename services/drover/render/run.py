@@ -25,7 +25,7 @@ from drover.render.submission import Submission
 from drover.render.workshop import Workshop
 
 BLINKS_MAX: Final = 3
-"""Status requests in a row that may fail before it is a fault: long enough for a restart of nexrender."""
+"""How many status requests in a row must fail to be a fault: enough to bridge a restart of nexrender."""
 UNMAPPED_MAX: Final = 200
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Run:
     def __init__(
         self, queue: Queue, workshop: Workshop, claimed: Claimed, progress: Progress, *, asked_at: float
     ) -> None:
-        """`asked_at`: the workshop's `elapsed` before the claim was sent."""
+        """`asked_at`: the time of the workshop's clock `elapsed` just before the claim was sent."""
         self._queue = queue
         self._workshop = workshop
         self.claimed = claimed
@@ -56,7 +56,7 @@ class Run:
         self.duration_s: float | None = None
         """Seconds from the render's `started_at` to its completion, if the queue reported them."""
         self._regained = False
-        """nexrender answers again, which the queue does not know yet."""
+        """Whether the run goes on after a fault, which the queue does not know yet."""
         self._log = structlog.get_logger("drover.render").bind(
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
@@ -65,7 +65,7 @@ class Run:
         self.overtaken: Overtaken | None = None
 
     def look(self) -> None:
-        """Check the lease: something in the queue may have changed this run."""
+        """Check at once whether this run still holds its render: a commit may have changed that."""
         self._lease.look()
 
     async def work(self) -> bool:
@@ -184,7 +184,7 @@ class Run:
 
         path, size_bytes, sha256 = await self._step(to_nas)
         self._log.info("file_copied", path=path, size_bytes=size_bytes)
-        await self._lease.last_word.acquire()  # never released: nothing can overtake the run after this
+        await self._lease.last_word.acquire()  # never released: from now on the guard cannot end the run
         self.duration_s = await self._patiently(
             lambda: self._queue.completed(
                 self.claimed,
@@ -201,7 +201,7 @@ class Run:
         return True
 
     async def _step(self, action: Callable[[], Awaitable[T]]) -> T:
-        """Try it as often as the queue allows."""
+        """Do one step of the run, and retry it as often as the queue allows."""
         while True:
             try:
                 return await self._patiently(action)
@@ -213,7 +213,8 @@ class Run:
                 await self._fault(error)
 
     async def _fault(self, error: DroverError) -> None:
-        """Report the fault. Returns when it is time to retry; raises if there is no retry."""
+        """Report the fault that an error means. Returns when it is time to retry; raises RunOver if there is no
+        retry."""
         fault = fault_of(error)
         if fault is None:
             raise error
@@ -253,7 +254,7 @@ def _error(job: RemoteJob, prepared: Prepared, images: str) -> DroverError:
 
 
 def _some(fields: list[str]) -> list[str]:
-    """As many fields as a row shows; the last entry gives the number of the others."""
+    """Shorten a list of fields to what a row shows. If some are left out, the last entry gives their number."""
     if len(fields) <= UNMAPPED_MAX:
         return fields
     return [*fields[: UNMAPPED_MAX - 1], f"… and {len(fields) - UNMAPPED_MAX + 1} more"]

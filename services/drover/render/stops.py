@@ -1,4 +1,4 @@
-"""The reactor of stops: removes jobs from nexrender and discards their files."""
+"""Carries out stops. A stop is a nexrender job that the queue wants removed; its files are removed after it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from drover.render.queue import Queue, QueueAway, Stop
 from drover.render.workshop import Workshop
 
 CLAIM_S: Final = STOP_CLAIM.total_seconds() - 10.0
-"""How long to work on a claimed stop. Later, another worker may have stopped it and an operator rerun the render."""
+"""How many seconds to work on a claimed stop. Later, another worker may have carried it out, and an operator may have
+run the render again."""
 SETTLED_S: Final = FENCE_S + 1.0
-"""How long to wait before the files of a cancelled render are removed. By then its worker has either published its
-file, or can no longer do so."""
+"""Minimum of seconds from the claim of a stop to the removal of the render's file on the NAS. By then the render's
+worker has either published the file, or can no longer do so."""
 AT_ONCE_MAX: Final = 16
 
 log = structlog.get_logger("drover.render")
 
 
 class Stops:
-    """The tries of a stop are limited, so none is claimed while nexrender or the NAS is unreachable."""
+    """Claims stops and carries them out. The tries of a stop are limited, so none is claimed while nexrender or the NAS
+    is unreachable."""
 
     def __init__(self, queue: Queue, workshop: Workshop) -> None:
         self._queue = queue
@@ -55,7 +57,7 @@ class Stops:
             self._nas_away = False
 
     async def _claim(self) -> list[tuple[Stop, float]]:
-        """Claim some stops; each with the time when it was requested."""
+        """Claim some stops. Returns each with the time just before its claim was sent."""
         claimed: list[tuple[Stop, float]] = []
         while len(claimed) < AT_ONCE_MAX:
             asked_at = self._workshop.elapsed()
@@ -71,7 +73,7 @@ class Stops:
         return claimed
 
     async def _carry_out(self, stop: Stop, asked_at: float) -> bool:
-        """Returns whether it is done. A failure does not affect other stops."""
+        """Carry out one stop. Returns whether that succeeded. A failure does not affect other stops."""
         try:
             async with asyncio.timeout(CLAIM_S):
                 await self._stop(stop, asked_at)
@@ -84,7 +86,7 @@ class Stops:
         return True
 
     async def _stop(self, stop: Stop, asked_at: float) -> None:
-        """Do all steps even if nexrender refuses: some servers cannot remove jobs."""
+        """Remove the job and its files. Do all steps even if nexrender refuses: some servers cannot remove jobs."""
         refused: DroverError | None = None
         try:
             await self._workshop.nexrender.remove(stop.nexrender_job_id or stop.uid)

@@ -28,20 +28,21 @@ class Submission:
         self._lease = lease
         self._log = log
         self._unknown: Details | None = None
-        """The render whose job nexrender has, or may have, unknown to the queue."""
+        """The render whose job nexrender may have although the queue does not know the job. None: there is none."""
 
     async def find(self, render: Details) -> RemoteJob | None:
-        """Look first: a duplicate uid would be rendered again and again."""
+        """Find the render's job before submitting one: a duplicate uid would be rendered again and again."""
         find, name = self._workshop.nexrender.find, render.nexrender_job_id or render.uid
         job = await find(name)
         if job is None and render.run > 1:
-            # The previous worker may be submitting it at this very moment.
+            # The previous worker may be submitting the job at this very moment.
             await asyncio.sleep(self._workshop.settle_s)
             job = await find(name)
         return job
 
     async def submit(self, render: Details, document: Mapping[str, Any]) -> RemoteJob:
-        """Once started, it is awaited even if the run is over: otherwise nobody knows whether nexrender has the job."""
+        """Submit the job. Once begun, this is awaited even if the run is over: otherwise nobody would know whether
+        nexrender has the job."""
         await self._workshop.aside(self._workshop.folders.make, render.uid)
         fence = await self._lease.fence()
         fence()
@@ -58,11 +59,13 @@ class Submission:
             raise
 
     def told(self) -> None:
-        """The queue knows the job, and the render was still ours: a later stop will find it."""
+        """Note that the queue knows the job, and that this run still held the render: a later stop will find the
+        job."""
         self._unknown = None
 
     async def take_back(self) -> None:
-        """Remove the job after the render was lost: a stop may have come before the job was submitted."""
+        """Remove a job that the queue does not know, after this run has lost the render: the stop may have come before
+        the job was submitted. A job that the render still needs is left."""
         for number in range(1, TAKE_BACK_TRIES + 1):
             try:
                 await self._take_back()

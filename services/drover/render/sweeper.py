@@ -19,14 +19,15 @@ SWEEP_EVERY_S: Final = 600.0
 FAILURES_MAX: Final = 10
 """After this many failed removals the rest is left to the next sweep: each may take half a minute to fail."""
 ID_MAX: Final = 2**53
-"""Above all render ids: a file with such a number is not ours."""
+"""Render ids are below this number. A file with this or a larger number is not ours."""
 _UID: Final = re.compile(rf"{re.escape(UID_PREFIX)}([0-9]{{1,15}})-")
 
 log = structlog.get_logger("drover.render")
 
 
 async def sweep(queue: Queue, workshop: Workshop) -> int:
-    """Returns how many were removed. One unreachable location does not block the other."""
+    """Remove all leftovers. Returns how many were removed. The NAS and the job folders are swept separately: if one is
+    unreachable, the other is still swept."""
     removed = 0
     for part in (_sweep_nas, _sweep_jobs):
         try:
@@ -37,7 +38,8 @@ async def sweep(queue: Queue, workshop: Workshop) -> int:
 
 
 async def _sweep_nas(queue: Queue, workshop: Workshop) -> int:
-    """List the files first, then read the renders' status: files added in between belong to a later run."""
+    """Remove temporary files of ended runs. List the files first, then read the status of their renders: files that are
+    added in between belong to a later run."""
     owners = {path: owner for path in await workshop.nas.temporaries() if (owner := _owner(path))}
     standing = await queue.standing(sorted({render_id for render_id, _ in owners.values()}))
     removed = failed = 0
@@ -78,7 +80,8 @@ async def _sweep_jobs(queue: Queue, workshop: Workshop) -> int:
 
 
 async def _remove_job(workshop: Workshop, uid: str, now: Standing | None) -> None:
-    """The folder is made before the job is submitted, so a submitted job that was never reported is found here, too."""
+    """Remove the nexrender job of a job folder. The folder is made before the job is submitted, so this also finds a
+    job that was submitted and never reported."""
     if now is not None and now.uid == uid and now.status is Status.COMPLETED:
         return
     try:

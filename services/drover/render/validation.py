@@ -18,9 +18,9 @@ from drover.render.probe import Findings
 BYTES_MIN: Final = 100 * 1024
 PROBE: Final = (sys.executable, "-P", "-m", "drover.render.probe")
 PROBE_S: Final = 120.0
-"""Time-out of the probe. Reading 10 GB takes less."""
+"""Time-out of the probe, in seconds. Reading 10 GB takes less."""
 ENDING_S: Final = 5.0
-"""How long to wait for a killed probe. One that hangs in the kernel is abandoned."""
+"""How many seconds to wait for the end of a killed probe. One that hangs in the kernel is abandoned."""
 
 
 class FileFacts(msgspec.Struct, frozen=True):
@@ -52,7 +52,8 @@ async def validate_output(
     bytes_min: int = BYTES_MIN,
     timeout_s: float = PROBE_S,
 ) -> FileFacts:
-    """Facts about a valid file. Raises OutputInvalid for any other, also if the probe crashes."""
+    """Validate a rendered file, and return facts about it. Raises OutputInvalid if it is not valid, also if the probe
+    crashes."""
     found = await _probe(path, bytes_min, timeout_s)
     if found.damage is not None:
         raise OutputInvalid(path, f"File not readable: {found.damage}")

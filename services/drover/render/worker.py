@@ -21,7 +21,7 @@ FAULT_PAUSE_S: Final = 5.0
 HAND_BACK_S: Final = 3.0
 NAMESAKE_PAUSE_S: Final = 30.0
 SILENT_S: Final = 60.0
-"""An idle worker is unhealthy if the queue has not answered for its poll interval plus this time."""
+"""An idle worker is unhealthy if the queue has not answered for its poll interval plus this many seconds."""
 
 log = structlog.get_logger("drover.render")
 
@@ -66,7 +66,8 @@ class Worker:
 
     @property
     def health(self) -> str:
-        """Healthy if it works, or if the queue has recently told it that there is no work."""
+        """`healthy`, `starting` or `unhealthy`. Healthy: it works on a render, or the queue has answered it
+        recently."""
         if self.run is not None:
             return "healthy"
         if self._polled_at is None:
@@ -160,8 +161,8 @@ class Worker:
         await asyncio.sleep(FAULT_PAUSE_S)
 
     async def _leave_it_to_a_namesake(self, claimed: Claimed) -> None:
-        """Another process with this worker's name has claimed its render. Claiming it again would take it back, and so
-        on: neither would ever finish."""
+        """Wait while another process with this worker's name holds the render. Claiming the render again would take it
+        back, and so on: neither process would ever finish."""
         while True:
             try:
                 now = await self.queue.details(claimed.render_id)

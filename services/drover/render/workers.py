@@ -23,9 +23,9 @@ from drover.service.tasks import end
 
 BEAT_EVERY_S: Final = 10.0
 DEMANDS_EVERY_S: Final = 1.0
-"""The minimum time between two polls on demand."""
+"""Minimum of seconds between two polls on demand (`POST /health/poll`)."""
 STOPS_EVERY_S: Final = 30.0
-"""How often to look for stops: those whose claim has expired send no nudge."""
+"""Maximum of seconds between two checks for open stops: a stop whose claim has expired sends no nudge."""
 
 log = structlog.get_logger("drover.render")
 
@@ -38,7 +38,7 @@ class Workers:
         self.workers = [Worker(Queue(bus, id_), workshop, self.nudges, telemetry, pace()) for id_ in worker_ids]
         self._workshop = workshop
         self._queue = Queue(bus, worker_ids[0])
-        """For what the workers share: stops and the sweep."""
+        """The queue's client for what the workers share: stops and the sweep."""
         self._stops = Stops(self._queue, workshop)
         self._polled_on_demand_at = float("-inf")
 
@@ -57,7 +57,7 @@ class Workers:
 
     @asynccontextmanager
     async def running(self, client: Client) -> AsyncIterator[Workers]:
-        """On exit, the workers hand back their renders."""
+        """Run the workers and what they share. On exit, the workers hand back their renders."""
         async with self.nudges.running(client):
             tasks = [asyncio.create_task(worker.work(), name=worker.worker_id) for worker in self.workers]
             tasks += [

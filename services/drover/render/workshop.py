@@ -57,11 +57,13 @@ class Folders:
     images: str
 
     def output_of(self, uid: str, render_id: int) -> Path:
-        """One folder for each nexrender job, so that an abandoned job cannot write into another job's file."""
+        """Return the path of a job's result, as this process sees it. Each nexrender job has its own folder, so that an
+        abandoned job cannot write into another job's file."""
         return self.output / uid / f"job_{render_id}.mp4"
 
     def make(self, uid: str) -> None:
-        """Make the folder but not its parent: on an unmounted share that would create it on the local disk."""
+        """Make the folder of a job, but not the output folder: if its share is not mounted, that would create it on the
+        local disk."""
         (self.output / uid).mkdir(exist_ok=True)
 
     def output_there_of(self, uid: str, render_id: int) -> str:
@@ -71,7 +73,7 @@ class Folders:
         return joined(self.templates, named) if self.templates else named
 
     def jobs(self) -> list[Path]:
-        """Job folders that still exist."""
+        """List the job folders that still exist."""
         return [path for path in self.output.iterdir() if path.name.startswith(UID_PREFIX) and path.is_dir()]
 
     def discard(self, uid: str) -> None:
@@ -80,7 +82,8 @@ class Folders:
 
 
 def joined(folder: str, *parts: str) -> str:
-    """Join in the path style of the folder's machine. An absolute part replaces what comes before."""
+    """Join paths in the style of the folder's machine (Windows or POSIX). An absolute part replaces what comes
+    before."""
     flavour = PureWindowsPath if PureWindowsPath(folder).drive else PurePosixPath
     return flavour(folder, *parts).as_posix()
 
@@ -92,13 +95,13 @@ class Workshop:
     folders: Folders
     sealer: Unseal
     validate: Callable[[Path], Awaitable[FileFacts]]
-    """Checks the file. Raises OutputInvalid."""
+    """Validates a rendered file, and returns facts about it. Raises OutputInvalid."""
     digest: Callable[[Path], Awaitable[Digest]]
     template: str = ""
-    """The template for compositions without one."""
+    """The template for compositions that have none of their own."""
     follow_s: float = 5.0
     settle_s: float = TOTAL_S
-    """How long a job may take to arrive at nexrender after another worker began to submit it."""
+    """How many seconds a job may take to arrive at nexrender after another worker began to submit it."""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     """Wall clock for people to read. No decision uses it: it can jump, and the queue's clock differs."""
     elapsed: Callable[[], float] = SystemClock().elapsed_s
@@ -107,7 +110,7 @@ class Workshop:
     """Runs blocking calls on the folders. Raises FolderAway."""
 
     def fence(self, until: float) -> Fence:
-        """A fence that closes at this time of `elapsed`."""
+        """Make a fence that closes at this time of the clock `elapsed`: from then on it raises TooLate."""
 
         def check() -> None:
             if self.elapsed() >= until:
@@ -124,7 +127,8 @@ class Workshop:
             return False
 
     async def missing_images(self, images: Sequence[str]) -> list[str]:
-        """Return the images that are missing. None: this process does not see the image folder, only nexrender does."""
+        """Return the images that are missing. Empty, too, if only nexrender sees the image folder and not this
+        process."""
         try:
             found: list[str] = await self.aside(_missing_in, self.folders.images, list(images))
         except DroverError as error:

@@ -21,7 +21,8 @@ commands must not hold up others."""
 
 Submit = Callable[[Command], asyncio.Future[Outcome]]
 Answered = Callable[[bool], None]
-"""Called at the end; the argument says whether all commands were accepted."""
+"""Called when the last command of a `send` was accepted, or one was rejected. The argument: whether all were
+accepted."""
 
 log = structlog.get_logger("drover.scheduler")
 
@@ -43,8 +44,8 @@ class CommandClient:
         self._under_way.clear()
 
     def send(self, device_id: str, commands: Sequence[Command], answered: Answered | None = None) -> bool:
-        """Send these commands in order, each after the previous one was accepted. False, and nothing is sent: too many
-        are unanswered, or one for this device is."""
+        """Send these commands in order, each after the previous one was accepted. Returns False and sends nothing if
+        too many commands are unanswered, or one for this device is."""
         if not self.has_room() or device_id in self._under_way:
             return False
         self._send_next(device_id, commands, answered)

@@ -24,7 +24,8 @@ class Heard(NamedTuple):
     at_s: float
     seen_at: datetime | None
     source: str | None
-    """The gateway that reported the sign of life. None: the timer was restarted because that gateway fell silent."""
+    """The gateway that reported the sign of life. None: no sign of life is known, or the timer was restarted because
+    the gateway that reported it fell silent."""
 
 
 class Presence:
@@ -81,8 +82,8 @@ class Presence:
             else:
                 silent.append(Silent(device_id, heard.seen_at, for_s))
         for device_id, heard in cut_off:
-            # The gateway fell silent, not necessarily the phone: restart its timer once, so that it can come back
-            # through another gateway.
+            # The gateway fell silent, not necessarily the phone: restart the phone's timer once, so that the phone can
+            # come back through another gateway.
             self._set(device_id, Heard(now_s, heard.seen_at, None))
         return silent
 

@@ -125,7 +125,8 @@ class PresenceWatch:
             self._later[device_id] = claims or {}
 
     def sweep(self) -> bool:
-        """Handle all devices that are overdue. True: some commands could not be sent yet."""
+        """Handle noted signs of life, silent devices and stalled attempts. True: too many commands are unanswered to
+        send more."""
         fleet, now_s = self._fleet(), self._clock.elapsed_s()
         if fleet is None:
             return False
@@ -168,7 +169,8 @@ class PresenceWatch:
             if running is None or not attempt.is_of(running):
                 self._stalls.forget(device_id)
             elif not can_stall(running) or not self._presence.is_heard(device_id, now_s):
-                # Its silence decides then. If it comes back in time, its work gets the full time again, too.
+                # Not stalled: the attempt cannot stall yet, or the device is silent, which `_sweep_silent` handles. If
+                # the device comes back in time, its attempt gets the full time again.
                 self._stalls.put_back(device_id, now_s, start_again=True)
             else:
                 command = MarkStalled(attempt.assignment_id, attempt.run)

@@ -39,7 +39,7 @@ from drover.readmodel.fleet.assignments import ASSIGNMENTS, AssignmentRow
 from drover.readmodel.fleet.devices import DEVICES
 from drover.readmodel.fleet.jobs import JOBS
 
-# Looked up once, because they are needed for every event.
+# The values of enums, looked up once, because they are needed for every event.
 WAITING: Final = Phase.WAITING.value
 RETRYING: Final = Phase.RETRYING.value
 OFFERED: Final = Phase.OFFERED.value
@@ -64,8 +64,8 @@ _COUNTED_AS: Final = {
 
 
 def counted_as(row: AssignmentRow) -> str:
-    """Return the job's counter for this assignment, which is not cancelled. One that waits for its device after a
-    failure counts as `retrying`."""
+    """Return the name of the job's counter for this assignment, which must not be cancelled. An assignment that waits
+    for its device after a failure counts as `retrying`."""
     if row.phase == WAITING and row.retry_count:
         return "retrying"
     return _COUNTED_AS[row.phase]

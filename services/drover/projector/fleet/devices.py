@@ -104,10 +104,11 @@ def set_running(tables: Tables, device_id: UUID, running: bool, at: datetime) ->
 
 
 def free_slot(tables: Tables, device_id: UUID, assignment_id: UUID, at: datetime | None) -> None:
-    """Remove the assignment from its device, if it is the device's current work. One that only waited for the device is
-    not.
+    """Remove the assignment from its device, if it is the device's current work. An assignment that only waited
+    for the device is not its current work.
 
     `at`: the time of the event, if the device's work has ended or was lost; it becomes `updated_at` of the device.
+    None: `updated_at` stays the same.
     """
     device = need(tables, DEVICES, device_id)
     updated_at = at or device.updated_at

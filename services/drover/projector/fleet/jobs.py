@@ -70,7 +70,8 @@ def _resumed(tables: Tables, event: JobResumed) -> None:
 
 
 def _reopened(tables: Tables, event: JobReopened) -> None:
-    """Count only completed assignments, because all other phones may get the job again."""
+    """Reopen a job. Set its counters of failed, cancelled and skipped phones to 0: these phones may get the job
+    again."""
     _change(
         tables,
         event,
@@ -99,7 +100,8 @@ def _expired(tables: Tables, event: JobExpired) -> None:
 
 def _completed(tables: Tables, event: JobCompleted) -> None:
     job = need(tables, JOBS, job_of(event))
-    # The event also counts phones whose assignment still waits. Each of those is counted when it is taken back.
+    # The event also counts phones whose assignment still waits. Such a phone is counted when its assignment is
+    # taken back.
     skipped = max(0, event.skipped - job.pending - job.retrying)
     _end(tables, replace(event, skipped=skipped), JobStatus.COMPLETED, DONE)
 

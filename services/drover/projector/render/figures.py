@@ -1,4 +1,6 @@
-"""Metrics of the render queue, named as in 003 §7.1, read from the read model at intervals.
+"""Metrics of the render queue, read from the read model at intervals.
+
+Their names are those of document 003 (the render queue), §7.1.
 
 Several processes may run this: they show the same values, and alert rules use the highest. What workers measure
 themselves (the duration of renders, calls and copies) is not here.
@@ -34,8 +36,8 @@ log = structlog.get_logger("drover.projector")
 class Figures(msgspec.Struct, frozen=True):
     pending: int
     success_rate: float | None
-    """The percentage of completed renders. None: of the renders requested within 24 hours, none has completed or
-    failed."""
+    """Of the renders that were requested within 24 hours and have completed or failed: how many percent have completed.
+    None: there are no such renders."""
     active_workers: int
 
 

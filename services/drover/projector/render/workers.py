@@ -16,7 +16,8 @@ SET last_seen_at = excluded.last_seen_at, render_id = excluded.render_id, run = 
     progress = excluded.progress
 WHERE excluded.last_seen_at >= w.last_seen_at
 """
-# A name may be as short-lived as its container. The audit keeps what a worker did.
+# Silent workers are forgotten after a day: a name may be as short-lived as its container. The table
+# `render_queue_audit` keeps what a worker did.
 _FORGET: Final = "DELETE FROM tel_render.workers WHERE last_seen_at < now() - interval '1 day'"
 _INT_MAX: Final = 2**31 - 1
 

@@ -102,7 +102,7 @@ class Alarms:
         raw = await read_body(request)
         wish = _REGISTER.decode(raw)
         user_id = whose(principal, wish.user_id)
-        # Truncate here: the rest need not travel over the bus.
+        # Truncate long texts here, so that the rest does not travel over the bus.
         title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
         command = commands.RegisterByPage(wish.page_id, user_id, title, body)
         client = self._clients.of(user_id)

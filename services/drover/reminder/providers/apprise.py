@@ -21,7 +21,7 @@ HEADER: Final = "Idempotency-Key"
 
 
 class AppriseAddressBad(DroverError):
-    """Apprise does not know an address in DROVER_REMINDER_APPRISE_URLS. It holds secrets, so it is not shown."""
+    """Apprise does not know an address in DROVER_REMINDER_APPRISE_URLS. Addresses hold secrets: none is shown."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class Apprise:
         self._library = need("apprise", "apprise")
         self._targets: dict[str, Any] = {}
         self._keyed: dict[str, str] = {}
-        """The addresses that take headers, by the name of their target."""
+        """The addresses that take custom headers, by the name of their target."""
         for number, url in enumerate(urls, 1):
             service = self._library.Apprise.instantiate(url)
             if service is None:

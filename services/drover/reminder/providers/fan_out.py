@@ -15,8 +15,9 @@ Result = Delivered | Failed | Uncertain
 
 
 def add_up(notification: Notification, results: Mapping[str, Result]) -> Result:
-    """Combine the outcomes. Delivered: some subscription has the reminder, and a retry would reach no other. If a retry
-    may reach others, it is a partial failure, retried only for those without the reminder."""
+    """Combine the outcomes. `Delivered`: some subscription has the reminder, and a retry would reach no other. If some
+    have it and a retry may reach others, the outcome is `Uncertain` (partial), and the retry leaves out those that have
+    the reminder."""
     gone = tuple(sub for sub, one in results.items() if isinstance(one, Failed) and one.code == GONE)
     have = (*notification.delivered, *(sub for sub, one in results.items() if isinstance(one, Delivered)))
     unknown = [one for one in results.values() if isinstance(one, Uncertain)]

@@ -13,7 +13,7 @@ from drover.reminder.providers.answers import failure, is_success
 
 TRIES_MAX: Final = 2
 """Maximum of tries per sending. A second try follows at once if the connection broke without an answer: the receiver
-recognises a repeat by its key."""
+recognises a repeat by its idempotency key."""
 
 _encode: Final = msgspec.json.Encoder().encode
 

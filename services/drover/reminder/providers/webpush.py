@@ -108,7 +108,7 @@ class WebPush:
 
 
 def message(notification: Notification) -> bytes:
-    """Make the message for the service worker. `key` is its tag, so the browser shows a repeated message once."""
+    """Make the message for the service worker. Its tag is `key`, so the browser shows a repeated message once."""
     title, body = notification.title, notification.body
     while True:
         encoded = _encode({"key": notification.key, "page_id": notification.page_id, "title": title, "body": body})

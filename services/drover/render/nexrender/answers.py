@@ -1,4 +1,4 @@
-"""Decodes nexrender's answers about jobs, in both dialects. Pure: no HTTP here."""
+"""Decodes nexrender's answers about jobs, in both dialects (see `states.Dialect`). Pure: no HTTP here."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ class RemoteJob:
     """A job as nexrender reports it."""
 
     uid: str
-    """The server's id of the job, for later calls: our uid at real nexrender, an id of its own in 003's dialect."""
+    """The server's id of the job, for later calls. Real nexrender uses our uid; a server with the simplified API of
+    document 003 (the render queue) makes an id of its own."""
     stage: Stage
     progress: int | None
-    """0 to 100; None if the answer has none. It never means that a render is done."""
+    """Progress in percent, 0 to 100; None if the answer has none. Even 100 does not mean that the render is done."""
     state: str
-    """The server's own name of the state."""
+    """The server's own name of the job's state."""
     error: str | None
     """The error, shortened. It may be set although the stage is not `error`."""
     dialect: Dialect
 
 
 def decode(call: str, body: bytes) -> Any:
-    """The decoded body; None for an empty body and for `{}`, nexrender's answers for "not found"."""
+    """Decode a body. Returns None for an empty body and for `{}`: so nexrender answers if a job is not found."""
     if not body.strip():
         return None
     try:
@@ -43,7 +44,8 @@ def decode(call: str, body: bytes) -> Any:
 
 
 def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
-    """`state` or `status` reveals the dialect; each dialect has its own field for the job's id."""
+    """Read the job in an answer. Its field `state` or `status` reveals the dialect; each dialect has its own field for
+    the job's id. `asked_for`: the id to use if the answer has none."""
     if not isinstance(answer, Mapping):
         raise NexrenderConfused(call, "its answer is not a job but a JSON " + type(answer).__name__)
     if isinstance(state := answer.get("state"), str):
@@ -59,7 +61,8 @@ def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
 
 
 def of_ours(call: str, listing: Any, uid: str) -> RemoteJob | None:
-    """The job with our uid or its tag in a list of jobs: the latest that has not failed, else the latest."""
+    """Find the job with our uid, or with the tag of that uid, in a list of jobs. Of several, return the latest that has
+    not failed, else the latest."""
     found = [read_job(call, entry) for entry in _entries(listing) if _is_ours(entry, uid)]
     return next((job for job in reversed(found) if job.stage is not Stage.ERROR), found[-1] if found else None)
 

@@ -30,7 +30,7 @@ __all__ = [
 JOB_BYTES_MAX: Final = 4 * 1024 * 1024
 LIST_BYTES_MAX: Final = 32 * 1024 * 1024
 NAMES_MAX: Final = 1024
-"""How many of the server's own job ids to remember."""
+"""Maximum of the server's own job ids to remember."""
 DUPLICATES_MAX: Final = 10
 _NOT_THERE: Final = frozenset({404, 410})
 _NOT_OFFERED: Final = frozenset({404, 405, 410, 501})
@@ -41,15 +41,16 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class NexrenderClient:
-    """Speaks real nexrender's API and the simplified one of 003 §3.5; the answers reveal which one.
+    """Speaks real nexrender's API and the simplified API of document 003 (the render queue), §3.5. The answers of a
+    server reveal which one it has.
 
     Real nexrender uses the uid that we give to a job. It accepts the same uid twice and then renders it again and
     again, so always call `find` before `submit`; between the two nobody else may submit that uid.
 
-    A server of 003 gives a job an id of its own. `submit` returns it (`RemoteJob.uid`), and this client remembers it,
-    so both ids can be used. After a crash in between, `find` searches `GET /jobs` for our uid or our tag. 003 promises
-    neither such a list nor these fields: without them, a job whose worker crashed before it could report it is not
-    found, and is rendered a second time. That costs a render; the file is the same.
+    A server with the simplified API gives a job an id of its own. `submit` returns that id (`RemoteJob.uid`), and this
+    client remembers it, so both ids can be used. If the worker crashes before it has reported the id, `find` searches
+    `GET /jobs` for our uid or our tag. Document 003 promises neither such a list nor these fields: without them, the
+    job is not found, and is rendered a second time. That costs a render; the file is the same.
 
     The client does not retry. A call that raises `NexrenderDown` may have taken effect.
     """
@@ -83,7 +84,7 @@ class NexrenderClient:
         await self._wire.call("health", "GET", "/health", bytes_max=JOB_BYTES_MAX, absent=_NOT_OFFERED)
 
     async def find(self, uid: str) -> RemoteJob | None:
-        """The job with this id, ours or the server's; None if there is none (empty answer, `{}` or 404)."""
+        """Return the job with this id, ours or the server's. None if there is none (empty answer, `{}`, 404 or 410)."""
         named = self._names.get(uid, uid)
         body = await self._wire.call("find", "GET", _path(named), bytes_max=JOB_BYTES_MAX, absent=_NOT_THERE)
         if body and (answer := decode("find", body)) is not None:
@@ -103,7 +104,7 @@ class NexrenderClient:
             body = await self._wire.call("list", "GET", "/jobs", bytes_max=LIST_BYTES_MAX, absent=_NOT_OFFERED)
             job = of_ours("list", decode("list", body or b""), uid)
         except (NexrenderConfused, NexrenderRefused) as error:
-            # Not worth failing for: at worst it is rendered a second time.
+            # An unusable list is no reason to fail: at worst the job is rendered a second time.
             log.warning("nexrender_list_unusable", uid=uid, reason=str(error))
             return None
         if job is None:
@@ -141,10 +142,10 @@ class NexrenderClient:
         return self._learned(read_job("submit", answer))
 
     async def remove(self, uid: str) -> None:
-        """Remove a job from the server's list, by either id; no error if it is not there.
+        """Remove a job from the server's list, by our id or the server's; no error if it is not there.
 
-        A render that has begun continues and still writes its file. Raises `NexrenderRefused` if a server of 003 cannot
-        remove jobs.
+        A render that has begun continues and still writes its file. Raises `NexrenderRefused` if a server with the
+        simplified API cannot remove jobs.
         """
         for _ in range(DUPLICATES_MAX):
             job = await self.find(uid)

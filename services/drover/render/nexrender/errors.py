@@ -19,7 +19,7 @@ class NexrenderError(DroverError):
 
 
 class NexrenderDown(NexrenderError):
-    """nexrender is unreachable or failing: no connection, no answer in time, 5xx, a broken connection.
+    """nexrender is unreachable or failing: no connection, a broken one, no answer in time, 5xx, 408, 425 or 429.
 
     The call may still have taken effect. Look for the job before submitting it again.
     """
@@ -33,7 +33,7 @@ class NexrenderDown(NexrenderError):
 
 
 class NexrenderRefused(NexrenderError):
-    """It refused with 4xx. The same call would be refused again."""
+    """nexrender refused a call with a 4xx that is not temporary. The same call would be refused again."""
 
     outcome = "refused"
 

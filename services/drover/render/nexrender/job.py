@@ -1,4 +1,4 @@
-"""Job documents for nexrender: real nexrender's form, and the dialect of 003 §3.4. Pure."""
+"""Makes job documents for nexrender, in its own form and in that of document 003 (the render queue), §3.4. Pure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ UID_TAG_DIGITS: Final = 20
 
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _ROUTES: Final = frozenset({"pickup", "status"})
-"""Words that `GET /jobs/…` does not treat as a uid. The first would take a job from nexrender's workers."""
+"""Words that `GET /jobs/…` does not treat as a uid. `pickup` would take a job from nexrender's workers."""
 _NO_TAG: Final = re.compile(r"[^A-Za-z0-9]")
 
 Document = dict[str, Any]
 
 
 class UidUnusable(DroverError):
-    """Not usable as a uid: nexrender uses it as a folder name and in URLs."""
+    """A text that cannot be a job's uid: nexrender uses uids as names of folders and in URLs."""
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
@@ -45,13 +45,14 @@ def job_document(
     output_module: str = OUTPUT_MODULE_DEFAULT,
     tags: Iterable[str] = (),
 ) -> Document:
-    """The job for real nexrender. Paths are as its machines see them; assets may have paths or URLs.
+    """Make the job for real nexrender. Paths are as nexrender's machines see them; assets may have paths or URLs.
 
     The result is written to `output` (RN-07: `…/job_<render_id>.mp4`). A removed job may still write its file later, so
-    give each uid a folder of its own: nexrender makes it.
+    give each uid a folder of its own.
 
-    The path is in the copy action, not in the job's own `output`, on purpose: nexrender would render to that path
-    itself; the copy would then not find its `result.mp4`, or would empty the file by copying it onto itself.
+    `output` is the path in the copy action, on purpose, and not the job's own field `output`: nexrender would render to
+    the path in that field itself. The copy would then not find its `result.mp4`, or would empty the file by copying it
+    onto itself.
     """
     if not _UID.fullmatch(uid) or uid in _ROUTES:
         raise UidUnusable(uid)
@@ -72,7 +73,7 @@ def job_document(
 
 
 def uid_tag(uid: str) -> str:
-    """A tag for a uid. Newer servers remove everything but letters and digits from tags."""
+    """Make a tag from a uid: its hash, because newer servers remove everything but letters and digits from tags."""
     return "uid" + sha256(uid.encode()).hexdigest()[:UID_TAG_DIGITS]
 
 
@@ -81,7 +82,7 @@ def _tag(text: str) -> str:
 
 
 def output_of(document: Mapping[str, Any]) -> str | None:
-    """The path of the result, as nexrender's machines see it; None if there is none."""
+    """Return the path of a job's result, as nexrender's machines see it. None if the document has none."""
     actions = document.get("actions")
     if isinstance(actions, Mapping):
         for action in actions.get("postrender") or ():
@@ -93,7 +94,8 @@ def output_of(document: Mapping[str, Any]) -> str | None:
 
 
 def simplified(document: Mapping[str, Any]) -> Document:
-    """The same job in 003's dialect: `actions` is a list with the expressions; `output` is the path of the result."""
+    """Convert a job of `job_document` to the form of document 003 (the render queue), §3.4: `actions` is a list with
+    the expressions; `output` is the path of the result."""
     assets = [asset for asset in document["assets"] if "expression" not in asset]
     return {
         **{name: value for name, value in document.items() if name not in ("assets", "actions")},
@@ -113,6 +115,6 @@ def _asset(asset: Mapping[str, Any], number: int) -> Document:
 
 
 def _file(path: str, name: str) -> Document:
-    """A file to fetch, with a name for nexrender's copy: without one, nexrender 1.63 uses the whole path as the name,
-    and the copy fails because that folder does not exist."""
+    """Describe a file that nexrender fetches, with a name for nexrender's copy of it. Without a name, nexrender 1.63
+    uses the whole path as the name, and cannot make the copy because its folder does not exist."""
     return {"src": file_url(path), "name": name + suffix_of(path)}

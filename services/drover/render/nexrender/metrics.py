@@ -1,4 +1,5 @@
-"""Latency of calls to nexrender. Name and unit are those of 003 §7.1, so that its dashboards work."""
+"""Latency of calls to nexrender. Name and unit are those of document 003 (the render queue), §7.1, so that
+its dashboards work."""
 
 from __future__ import annotations
 

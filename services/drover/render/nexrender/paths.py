@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 from drover.domain.errors import DroverError
 
 NOT_ESCAPED: Final = ";,/?:@&=+$-_.!~*'()#"
-"""Characters not escaped, besides letters and digits: those of `encodeURI`. nexrender decodes with `decodeURI`, which
-does not decode `%23` and the like."""
+"""Characters of a path that its URL does not escape, besides letters and digits: those of `encodeURI`. nexrender
+decodes with `decodeURI`, which does not decode `%23` and the like."""
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -31,9 +31,9 @@ class PathUnusable(DroverError):
 def file_url(path: str) -> str:
     r"""The URL by which nexrender finds a file: `D:\a b\x.aep` → `file:///D:/a%20b/x.aep`, `\\NAS\a` → `file://NAS/a`.
 
-    A URL is left as it is, save the form that 003 shows: `file://D:/…` names a computer `D:` to nexrender, and gets
-    its third slash. A `$NAME` in a path is replaced by nexrender where its machine has such a variable; nothing can
-    escape that.
+    A URL is left as it is, except `file://D:/…`, the form in document 003 (the render queue): nexrender would take `D:`
+    for the name of a computer, so the third slash is added. nexrender replaces a `$NAME` in a path if its machine has
+    such a variable; nothing can escape that.
     """
     if path.startswith("file://") and _DRIVE.match(path, 7):
         path = path[7:]

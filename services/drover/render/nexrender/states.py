@@ -1,4 +1,4 @@
-"""The meaning of nexrender's states, in both dialects (RN-09). Pure."""
+"""The meaning of nexrender's states, in both dialects: real nexrender's and the simplified one (RN-09). Pure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, Final
 from drover.render.nexrender.paths import comparable
 
 ERROR_CHARS_MAX: Final = 2000
-"""The error can be aerender's whole output. Its beginning and its end are kept."""
+"""Maximum length of an error, which can be aerender's whole output. Its beginning and its end are kept."""
 
 
 class Dialect(StrEnum):
     NEXRENDER = "nexrender"
-    """Real nexrender: `uid`, `state`, `renderProgress`."""
+    """Real nexrender. A job has `uid`, `state` and `renderProgress`."""
     SIMPLIFIED = "simplified"
-    """003 §3.5: `id`, `status`, `progress`."""
+    """The simplified API of document 003 (the render queue), §3.5. A job has `id`, `status` and `progress`."""
 
 
 class Stage(StrEnum):
-    """The stage of a job, as the row shows it."""
+    """The stage of a job at nexrender, for both dialects."""
 
     RENDERING = "rendering"
     ENCODING = "encoding"
@@ -46,19 +46,20 @@ STAGES: Final[Mapping[str, Stage]] = {
     "render:cleanup": Stage.ENCODING,
     "finished": Stage.FINISHED,
     "error": Stage.ERROR,
-    # 003 §3.5; states with the same name in both dialects mean the same.
+    # The simplified API. States that have the same name in both dialects mean the same, and are listed above.
     "rendering": Stage.RENDERING,
     "encoding": Stage.ENCODING,
 }
 
 
 def stage_of(state: str) -> Stage:
-    """An unknown state counts as rendering: the time-out of a render bounds that."""
+    """Return the stage of a state. An unknown state counts as rendering, until the time-out of a render ends it."""
     return STAGES.get(state, Stage.RENDERING)
 
 
 def progress_of(answer: Mapping[str, Any]) -> int | None:
-    """0 to 100, or None if there is none. It skips values and may end at 90: never wait for 100."""
+    """Return the progress of a job in percent; None if the answer has none. It skips values and may end at 90: never
+    wait for 100."""
     for name in ("renderProgress", "progress"):
         told = answer.get(name)
         if isinstance(told, int | float) and not isinstance(told, bool):
@@ -67,7 +68,7 @@ def progress_of(answer: Mapping[str, Any]) -> int | None:
 
 
 def error_of(answer: Mapping[str, Any]) -> str | None:
-    """The error, shortened. A finished job can have an error, too."""
+    """Return the error in an answer, shortened; None if there is none. A finished job can have an error, too."""
     for name in ("error", "errorMessage", "error_message", "message"):
         if text := _text(answer.get(name)).replace("\0", "").strip():
             return shortened(text, ERROR_CHARS_MAX)
@@ -75,7 +76,7 @@ def error_of(answer: Mapping[str, Any]) -> str | None:
 
 
 def _text(told: Any) -> str:
-    """An error as text: from a text, a JavaScript error object, or a list of these."""
+    """Turn an error into text: from a text, a JavaScript error object, or a list of these."""
     if isinstance(told, list):
         return "\n\n".join(filter(None, map(_plain, told)))
     return _plain(told)
@@ -88,7 +89,8 @@ def _plain(told: Any) -> str:
 
 
 def shortened(text: str, chars_max: int) -> str:
-    """The text; if it is too long, three quarters from its beginning and one quarter from its end."""
+    """Shorten a text that is longer than `chars_max`: its beginning fills three quarters of that length, its end one
+    quarter."""
     if len(text) <= chars_max:
         return text
     gap = " … "

@@ -26,7 +26,8 @@ from drover.render.nexrender.states import shortened
 API: Final = "/api/v1"
 SECRET_HEADER: Final = "nexrender-secret"  # noqa: S105 - the name of the header
 SECRET_CHARS_MIN: Final = 4
-"""A shorter secret protects nothing, and hiding it in answers would make them unreadable."""
+"""Minimum length of a secret that is hidden in answers. A shorter one protects nothing, and hiding it would make
+answers unreadable."""
 HIDDEN: Final = "•••".encode()
 CONNECT_S: Final = 5.0
 TOTAL_S: Final = 15.0
@@ -34,13 +35,13 @@ CONNECTIONS_MAX: Final = 32
 HEADER_BYTES_MAX: Final = 16 * 1024
 REFUSAL_CHARS_MAX: Final = 300
 REFUSAL_BYTES_MAX: Final = 16 * 1024
-"""How much of a refusal's body is read."""
+"""Maximum of bytes that are read of a refusal's body."""
 CHUNK_BYTES: Final = 64 * 1024
 
 _STACK: Final = re.compile(r"^\s+at .*$", re.MULTILINE)
 _FORBIDDEN: Final = frozenset({401, 403})
 _LATER: Final = frozenset({408, 425, 429})
-"""Temporary refusals: treated as nexrender being down."""
+"""HTTP statuses of temporary refusals. After one, nexrender counts as down."""
 
 
 class Wire:
@@ -81,7 +82,7 @@ class Wire:
         bytes_max: int,
         absent: Collection[int] = (),
     ) -> bytes | None:
-        """The body of the answer; None for a status in `absent`. `path` must be escaped."""
+        """Send a request, and return the body of the answer; None for a status in `absent`. `path` must be escaped."""
         began = time.perf_counter()
         outcome = "ok"
         try:
@@ -136,7 +137,7 @@ class Wire:
         raise NexrenderRefused(call, status, text)
 
     def _hidden_in(self, said: bytes) -> bytes:
-        """Hide the secret: a server that echoes its input must not put it into the log or the row."""
+        """Hide the secret in an answer: a server that echoes its input must not put the secret into our log or rows."""
         return said if len(self._secret) < SECRET_CHARS_MIN else said.replace(self._secret.encode(), HIDDEN)
 
 
@@ -150,6 +151,6 @@ async def _read(call: str, answer: aiohttp.ClientResponse, bytes_max: int) -> by
 
 
 def _plain(body: bytes) -> str:
-    """The body in one line, without nexrender's stack trace."""
+    """Return the body of a refusal in one line, without nexrender's stack trace."""
     text = _STACK.sub("", body.decode("utf-8", "replace")).replace("\0", "")
     return shortened(" ".join(text.split()), REFUSAL_CHARS_MAX)
