@@ -1,7 +1,7 @@
 """The permissions of NATS users, one for each service. `python -m tools.nats_users [FILE]` writes them for nats-server.
 
-A user may do only what its row allows. No service may change or delete a stream of the log. NATS cannot prevent a user
-from directing a server's answer to another user's subject (ADR 0022, `eventlog.stored`).
+A user may do only what its entry in `USERS` allows. No service may change or delete a stream of the log. NATS cannot
+prevent a user from directing a server's answer to another user's subject (ADR 0022, `eventlog.stored`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ LEASES: Final = f"KV_{BUCKET}"
 STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
 PROJECTED: Final = f"{live.PROJECTED}.*"
 PROGRESS: Final = (PROJECTED, f"{live.COMMITTED}.*")
-"""What a service that answers reads hears: how far read models and logs are."""
+"""The subjects that announce the positions of read models and logs. Services that answer reads subscribe to them."""
 WANTED: Final = f"{live.WANTED}.*"
-"""What such a service tells the projector: which positions its reads wait for."""
+"""The subjects on which services that answer reads tell the projector which positions their reads wait for."""
 PROBES: Final = subject_of(Partition("*", ALL))
 ROWS: Final = subjects(LIVE_CONTEXTS)
 """The subjects of changed rows. Rows of private contexts are not published."""
@@ -59,8 +59,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user may start reading at a snapshot, as writers do. If so, it may read the snapshots of all
     contexts, including accounts, because the server cannot tell which one is requested."""
     looks: bool = False
-    """Whether the user may ask which process leads, and whether commands are accepted. A user with a lease may ask the
-    first anyway."""
+    """Whether the user may ask which process leads, and whether commands are accepted. A user with a lease may ask
+    which process leads anyway."""
     leads: tuple[str, ...] = ()
     """The leases that the user holds without writing a log."""
     keeps: tuple[str, ...] = ()

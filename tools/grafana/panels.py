@@ -114,7 +114,7 @@ class Dashboard:
     """The screen of Drover's own dashboard that the Grafana dashboard links to."""
     rows: tuple[Row, ...]
     variables: dict[str, str] = field(default_factory=dict)
-    """For the name of each variable: the metric whose label of that name has the values to choose from."""
+    """For each variable, by name: the metric that has a label with this name, whose values users choose from."""
 
     def json(self) -> dict[str, Any]:
         return {

@@ -25,8 +25,8 @@ Kind = Literal[
 ]
 
 _NOTES: Final = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default"})
-"""Keywords that do not affect which messages are accepted. `default` is not one of them: it is compared with the
-fields."""
+"""Keywords that do not affect which messages are accepted. `default` affects how events are read, so `_fields` compares
+it."""
 _DEPRECATED: Final = frozenset({"deprecated", "x-upcast-to"})
 _SHAPE: Final = frozenset({"type", "enum", "anyOf", "$ref", "properties", "required", "additionalProperties"})
 _ITEMS: Final = frozenset({"items", "additionalItems"})
@@ -50,8 +50,8 @@ class Break(msgspec.Struct, frozen=True):
 def breaks(published: Schema, current: Schema, *, defaults_matter: bool = True) -> list[Break]:
     """List everything that the published schema allows and that the code can no longer read.
 
-    `defaults_matter`: whether a changed default is a break. It is for events: old ones that lack a field are read with
-    its default.
+    `defaults_matter`: whether a changed default is a break. For events it is one: an old event that lacks a field is
+    read with the default of the field.
     """
     found: list[Break] = []
     for one in _Comparison(published, current, defaults_matter).between(published, current, ""):
@@ -69,7 +69,7 @@ class _Comparison:
 
     def between(self, old: Schema, new: Schema, path: str) -> Iterator[Break]:
         """Compare two schemas: each alternative of the old one needs an alternative of the new one that accepts it.
-        Otherwise, yield the breaks to the most similar one."""
+        Otherwise, yield its breaks against the most similar alternative."""
         choices = list(_flat(new, self._roots[1]))
         before = list(_flat(old, self._roots[0]))
         for was in before:

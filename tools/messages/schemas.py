@@ -104,8 +104,8 @@ def _name(info: inspect.StructType) -> str:
 
 
 def _older(value: Any) -> Any:
-    """Convert a schema to what reading its file returns: tuples as in draft 07, descriptions on one line, and plain
-    lists."""
+    """Convert a schema to the form that it has when read from its file: tuples as in draft 07, descriptions on
+    one line, and plain lists."""
     if isinstance(value, dict):
         value = {key: _older(item) for key, item in value.items()}
         if isinstance(value.get("description"), str):

@@ -1,4 +1,4 @@
-"""Decides whether the code's schemas may be published. Every sentence says what is wrong and what to do instead."""
+"""Decides whether the code's schemas may be published. Each problem says what is wrong and what to do instead."""
 
 from __future__ import annotations
 

@@ -150,7 +150,8 @@ async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
 
 
 def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
-    """Read the keys from the environment; if it has none, from the data directory of `drover up`."""
+    """Read the keys from the environment. For a platform of `drover up`, keys that the environment lacks
+    are read from the data directory."""
     if not target.embedded:
         settings = load(os.environ, without=config.REQUIRED)[config.Settings]
         return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)

@@ -83,7 +83,8 @@ class Place:
 
 @asynccontextmanager
 async def place_of(data_dir: Path | None, *, forget: bool) -> AsyncIterator[Place]:
-    """Connect to the servers of the given or default data directory, or to those that the environment names.
+    """Connect to the servers that the environment names. If it names none, or if `data_dir` is given, start
+    those of the data directory.
 
     `forget`: read models will be dropped, so a database is required.
     """

@@ -30,7 +30,7 @@ class Bar:
         if self._progress.disable or (done < of and now - self._told_at < REDRAW_S):
             return
         self._told_at = now
-        # The first number is only the start: the work of an interrupted run does not count for the rate.
+        # The first call only sets the start: events that an earlier, interrupted run did do not count for the rate.
         speed = self._progress.tasks[0].speed
         rate = f"{speed:,.0f} events/s" if speed else ""
         self._progress.update(self._task, completed=done, total=of, rate=rate)

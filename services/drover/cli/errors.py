@@ -53,7 +53,7 @@ class PostgresUnreachable(DroverError):
 
 
 class NoSuchLog(DroverError):
-    """The server has no log of that context."""
+    """The server has no log of the requested context."""
 
     def __init__(self, context: str) -> None:
         super().__init__(
@@ -64,7 +64,7 @@ class NoSuchLog(DroverError):
 
 
 class EventNotFound(DroverError):
-    """The log has no such event."""
+    """The log has no event with the requested number or place."""
 
     def __init__(self, reference: str, last_n: int) -> None:
         until = f"events 1 to {last_n}" if last_n else "no events yet"
@@ -84,7 +84,7 @@ class DamagedCommit(DroverError):
 
 
 class NoSuchAccount(DroverError):
-    """No account has that address or id."""
+    """No account has the given address or id."""
 
     def __init__(self, who: str) -> None:
         super().__init__(f"There is no account {who}. `drover account list` shows all.")

@@ -95,7 +95,7 @@ def display_as(as_json: bool) -> Display:
 
 
 class CommitPlace(msgspec.Struct):
-    """The position of an event in the log."""
+    """The position of an event in the log, and the commit that contains it."""
 
     sequence: int
     line: int

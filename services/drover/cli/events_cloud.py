@@ -24,7 +24,7 @@ def cloud_event(context: str, placed: Placed, record: Record) -> bytes:
         "type": f"drover.{context}.{envelope.type}",
         "time": envelope.at,
         "datacontenttype": "application/json",
-        # The extension `sequence`: text that sorts like the ordinals. Its integer type ends at 2^31.
+        # The extension `sequence`: text that sorts like the ordinals. Integers of CloudEvents end at 2^31.
         "sequence": f"{envelope.n:0{SEQUENCE_DIGITS}d}",
         "actor": envelope.by or None,
         "cause": envelope.cause or None,

@@ -79,7 +79,7 @@ class _Export:
                     self._put([lines[record.line] for record in matching])
 
     def _put(self, lines: list[bytes]) -> None:
-        if lines:  # a foreign message has none
+        if lines:  # none must not become an empty line
             self._write(b"\n".join(lines) + b"\n")
 
 

@@ -70,7 +70,7 @@ def _source(context: str, names: list[str], partition: str | None, log_of: Calla
 
 
 def refuse_many(source: Source) -> None:
-    """Raise an error if the context has several partitions, for commands that use ordinals."""
+    """Raise an error if several partitions are read: each counts its own events, so an ordinal would be ambiguous."""
     if len(source.logs) > 1:
         names = ", ".join(source.partitions)
         raise click.UsageError(

@@ -76,11 +76,12 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }
-"""The exit code of each error class, by the name of the class, so that this module need not import it."""
+"""The exit codes of error classes, by the name of the class, so that this module need not import it. All other errors
+have `Exit.FAILED`."""
 
 
 def exit_code_of(error: DroverError) -> Exit:
-    """Return the exit code for an error: that of its class, or of the nearest parent class in the table."""
+    """Return the exit code for an error: that of its class, or of the nearest parent class in `CODES`."""
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return next((CODES[name] for name in names if name in CODES), Exit.FAILED)
 

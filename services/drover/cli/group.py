@@ -58,7 +58,7 @@ def run() -> int:
 
 
 def _read_secret_files() -> None:
-    """Read settings from the files that the environment names. Skipped for help pages."""
+    """Read settings from the files that the environment names. `drover --help` does not call this."""
     if any(name.startswith("DROVER_") and name.endswith("_FILE") for name in os.environ):
         from drover.platform.settings import FIELDS
         from drover.service.secret_files import read_secret_files

@@ -37,5 +37,5 @@ def print_lines(lines: Iterable[bytes]) -> None:
 
 
 def printable(text: str) -> str:
-    """Remove control characters from a text: agents choose some texts, and a terminal must not obey them."""
+    """Escape the control characters in a text: agents choose some texts, and a terminal must not obey them."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,5 +1,5 @@
-"""`drover reactors`: switches the external effects of a context (sending, rendering, notifying). They are off after an
-import."""
+"""`drover reactors`: switches the external effects of a context (sending, rendering, notifying) on or off. They are off
+after a restore or an import."""
 
 from __future__ import annotations
 

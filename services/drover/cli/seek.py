@@ -1,5 +1,5 @@
-"""Finds a position in the log of a partition without reading from its start. Its sequence numbers have gaps, because
-partitions share a stream."""
+"""Finds a position in the log of a partition without reading from its start. The sequence numbers of a partition have
+gaps, because partitions share a stream."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WINDOW_GROWTH: Final = 4
 
 
 async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> StoredCommit | None:
-    """Find the first commit for which `holds` is true. It must be true for all commits after that one. None if there is
-    none.
+    """Find the first commit for which `holds` is true. None: there is none. `holds` must be true for all later commits,
+    too.
 
     Binary search: about thirty reads in a log of a thousand million commits.
     """
@@ -55,7 +55,7 @@ async def _last_with_events(log: EventLog) -> StoredCommit | None:
 
 
 async def commit_from(log: EventLog, seq: int) -> StoredCommit:
-    """Return the first commit with events at this sequence number or after it. The caller knows that there is one."""
+    """Return the first commit with events at this sequence number or after it. There must be one."""
     async with log.read(seq - 1) as reader:
         while True:
             for commit in await _next(reader):
@@ -64,7 +64,7 @@ async def commit_from(log: EventLog, seq: int) -> StoredCommit:
 
 
 async def commits_between(log: EventLog, after: int, upto: int) -> AsyncIterator[StoredCommit]:
-    """Read the commits after `after` up to `upto`, in order. The caller knows that there is one at `upto` or later."""
+    """Read the commits after `after` up to `upto`, in order. There must be one at `upto` or later."""
     if after >= upto:
         return
     async with log.read(after) as reader:

@@ -40,7 +40,7 @@ class Stood(msgspec.Struct):
     at: datetime
     seq: int
     n: int
-    """`seq` is the last commit up to that time, and `n` the number of the last event."""
+    """`seq` is the last commit up to the time `at`, and `n` the number of the last event."""
     state: Any
 
 
@@ -73,8 +73,8 @@ async def state(
 
 
 async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> bytes | None:
-    """Load the latest checkpoint before that time. None without Postgres: then the state is computed from the first
-    event, which takes longer."""
+    """Load the latest checkpoint up to the time `at`. None if there is none, or no Postgres: then the state is computed
+    from the first event, which takes longer."""
     decider = DECIDERS[log.partition.context]
     if (postgres := find_target(data_dir).postgres) is None:
         return None
@@ -88,7 +88,8 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
 async def stood_at(
     decider: Decider[Any], log: EventLog, at: datetime, image: bytes | None, tell: Tell = lambda done, of: None
 ) -> Stood:
-    """Compute the state at that time. The time may be between two events of one commit."""
+    """Compute the state at the time `at`, which may be between two events of one commit. `image`: a checkpoint to start
+    from."""
     fold = Fold(decider) if image is None else decode_image(decider, image)
     state, seq, n = fold.state, fold.seq, fold.n
     codec = Codec.of(decider)

@@ -120,7 +120,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             environ = {**await stack.enter_async_context(demo_nexrender(data_dir)), **environ}
         configuration = load(_with_servers(environ, port, nats.url, nats.system_url, postgres.dsn, jwt_secret))
         extra = [
-            # Already started, and stopped after everything else; the component only watches for their failure.
+            # The servers already run, and are stopped after everything else; these components only watch for failures.
             Component("nats-server", Phase.SERVER, nullcontext(), failure=nats.wait_failed),
             Component("postgres", Phase.SERVER, nullcontext(), failure=postgres.wait_failed),
         ]

@@ -16,7 +16,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of a filter. An event must meet all that are given."""
 
     types: tuple[str, ...] = ()
-    """Event types, of which the event must have one; `*` stands for any letters."""
+    """Event types, of which the event must have one; `*` stands for any text."""
     entity: str | None = None
     by: str | None = None
     from_n: int = 0

@@ -1,7 +1,8 @@
 """Checks that the NATS servers sync every write to disk: before the start, and every minute after it.
 
-Before the start, a server that does not sync is an error. Later, it causes only an error in the log and the metric
-`drover_log_synced`: what the server has acknowledged so far was synced.
+A server that does not sync prevents the start, unless the settings allow it. If one is found later, the process runs
+on, because the server did sync what it acknowledged before: an error is logged, and the metric `drover_log_synced`
+becomes 0.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     AlertSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)
-"""All environment variables that Drover reads."""
+"""The fields of all settings, by the names of their environment variables."""
 
 
 def load(environ: Mapping[str, str], *, without: Collection[str] = ()) -> Configuration:

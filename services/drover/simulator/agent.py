@@ -20,8 +20,8 @@ from drover.simulator.store import Store
 from drover.simulator.work import Player
 
 POLL_AFTER_S: Final = ((10, 30.0), (3, 10.0), (0, 5.0))
-"""The poll interval in seconds after that many empty answers in a row, for a platform that does not send
-`Drover-Poll-After`."""
+"""Pairs of a number of empty answers in a row and the poll interval in seconds from then on, for a platform that does
+not send `Drover-Poll-After`."""
 
 PAUSE_AFTER_S: Final = UNREACHABLE_AFTER_S
 """After this many seconds without a connection, the agent pauses its work."""
@@ -65,7 +65,7 @@ class Agent:
         self._empty_polls = 0
         self._asked: Poll | Report | None = None
         self._pace_until = self._final_until = now
-        # One each, because the platform throttles polls and progress, but never heartbeats and final reports.
+        # Separate backoffs, because the platform throttles polls and progress, but never heartbeats and final reports.
         self._beat_backoff, self._pace_backoff, self._final_backoff = AgentBackoff(), AgentBackoff(), AgentBackoff()
         self._link_backoff = AgentBackoff()
         self._lost_since: float | None = None
@@ -159,7 +159,7 @@ class Agent:
         if self._lost_since is None:
             self._lost_since = now
         elif now < self._knock_at:
-            return  # the other lane's action was lost, too: the next reconnect is already planned
+            return  # another action was lost before: the next reconnect is already planned
         self._knock_at = now + self._link_backoff.pause_after(NO_CONNECTION, now)
 
     def _beat_answered(self, answer: Answer, now: float) -> None:
@@ -189,7 +189,7 @@ class Agent:
         self._asked = None
         run = self._run
         if run is None or not run.is_of(report.assignment_id, report.run):
-            return  # it was withdrawn in the meantime
+            return  # the run was withdrawn in the meantime
         if answer.ok:
             self._taken(run, report, answer, now)
         elif answer.refused:

@@ -58,7 +58,7 @@ class CredentialsMissing(DroverError):
 
 
 class TooManyToStore(DroverError):
-    """Too many phones should store their progress in files."""
+    """The farm has more phones than may store their progress in files."""
 
     def __init__(self, phones: int) -> None:
         super().__init__(

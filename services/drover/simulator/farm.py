@@ -103,7 +103,7 @@ class Farm:
 
     @asynccontextmanager
     async def running(self, *, until: float = math.inf) -> AsyncIterator[None]:
-        """Run the farm while the block runs. Nothing that is due at `until` (on its clock) or later happens.
+        """Run the farm while the block runs. Nothing that is due at `until` (on the farm's clock) or later happens.
 
         On exit, wait `DRAIN_S` for the answers to unanswered requests.
         """
@@ -183,7 +183,7 @@ class Farm:
                 await self._look_again.wait()
 
     def _plan(self, number: int) -> None:
-        # Not before now: lateness counts only from the moment when it became due.
+        # Not before now: a phone that has just become due is late only from this moment on.
         sooner = self._schedule.set(number, max(self._phones[number].due_at, self._clock.now()))
         if sooner or not self._outstanding:
             self._look_again.set()

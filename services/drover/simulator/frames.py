@@ -78,7 +78,7 @@ def decode(text: str) -> Frame:
 
 
 def hello(subject: dict[str, str], holding: Iterable[Holding]) -> str:
-    """Encode the first frame of a socket. `subject`: the serial number of a phone, or a PC."""
+    """Encode the first frame of a socket. `subject`: the serial number of a phone, or the id of a PC."""
     return _text({"type": "hello", **subject, "holding": [held._asdict() for held in holding]})
 
 

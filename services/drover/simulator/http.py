@@ -157,7 +157,7 @@ class Client:
         return answer, len(rows)
 
     async def unfinished_jobs(self, since: datetime) -> tuple[Answer, int]:
-        """Count the jobs created since that time that have not ended."""
+        """Count the jobs that were created at the time `since` or later and have not ended."""
         answer, rows = await self._select(
             self._tasks,
             "id",

@@ -32,11 +32,11 @@ class Identity(NamedTuple):
 
 
 class Errand(NamedTuple):
-    """An action that a phone sends (until it is answered), and the agent that sent it."""
+    """An action that a phone sends, and the agent that sent it."""
 
     action: Action
     life: int
-    """The number of the agent that sent the action. If it has crashed before the answer arrives, the answer is
+    """The number of the agent that sent the action. If that agent crashes before the answer arrives, the answer is
     dropped."""
     repeated: bool = False
     """Whether this is a copy of a report that was already answered. The answer to the copy is dropped."""

@@ -40,8 +40,8 @@ class Wiring:
     http_every: int = 2
 
     def speech_of(self, pc: str) -> Speech:
-        """Return how a phone communicates. In a mixed farm, one PC in every `http_every` polls over HTTP; the others,
-        including the first one, use a socket."""
+        """Return how the phones of a PC communicate. In a mixed farm, one PC in every `http_every` polls over HTTP; the
+        others, including the first one, use a socket."""
         polls = int(pc.removeprefix("PC-")) % self.http_every == 0
         if self.transport == "http" or (self.transport == "mixed" and polls):
             return "http"

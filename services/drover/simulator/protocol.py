@@ -112,8 +112,8 @@ class Answer(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Whether a retry would not help. False for rejected keys (an operator may fix them), time-outs and rate
-        limits."""
+        """Whether the platform refused the action and a retry would not help. False for rejected keys (an operator may
+        fix them), time-outs and rate limits."""
         return self.status is not None and 400 <= self.status < 500 and self.status not in (401, 403, 408, 425, 429)
 
 

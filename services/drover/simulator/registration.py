@@ -16,8 +16,8 @@ from drover.simulator.phone import Identity
 from drover.simulator.protocol import NO_ANSWER, Answer
 
 READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
-"""Seconds between checks whether the platform has started. They are short at first, because it takes only seconds on a
-laptop. The last one repeats."""
+"""Seconds between checks whether the platform has started. They are short at first, because a start takes only seconds
+on a laptop. The last one repeats."""
 
 LOOKS_FOR_IDS_MAX: Final = 5
 CONFLICT: Final = 409
@@ -38,7 +38,8 @@ async def wait_until_ready(client: Client, clock: Clock) -> None:
 
 
 class Registrar:
-    """Registers PCs and phones, with the service key. Retries without limit, with a pause after each failure."""
+    """Registers PCs and phones, with the service key. Registrations are retried without limit, with a pause after each
+    failure."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -54,7 +55,8 @@ class Registrar:
             await self._insist(self._client.register_devices, chunk)
 
     async def device_ids(self, serial_numbers: Sequence[str]) -> dict[str, str]:
-        """Return the platform's ids of these phones. A phone that it no longer knows is left out."""
+        """Return the platform's ids of these phones. A phone that is still unknown after `LOOKS_FOR_IDS_MAX` requests
+        is left out."""
         found: dict[str, str] = {}
 
         async def look(chunk: Sequence[str]) -> Answer:

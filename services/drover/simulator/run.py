@@ -15,14 +15,14 @@ from drover.simulator.work import Plan, Watching
 
 STEP_PCT: Final = 10
 STEP_S: Final = 15.0
-"""Maximum seconds of a step. A step ends earlier if the progress has grown by enough percentage points."""
+"""Maximum seconds of a step. A step ends earlier if the progress has grown by `STEP_PCT` percentage points."""
 
 STALLED_AFTER_S: Final = 120.0
 AD_HOLDS_S: Final = 300.0
 """For how many seconds in total advertisements may pause a run."""
 
 RUNNING_PCT_MAX: Final = 99
-"""The highest progress in a report of a running run: only the final report has 100."""
+"""The highest progress that a run reports before its final report: only that has 100."""
 
 CRASHES_MAX: Final = 3
 CRASHED_TOO_OFTEN: Final = "YouTube app crashed 3 times consecutively"

@@ -20,7 +20,7 @@ class Fault:
 
     name: str
     every_s: float
-    """Mean seconds from the end of the previous fault to the start of this one."""
+    """Mean seconds between two occurrences of this fault. Time in which any fault lasts is not counted."""
     lasts_s: Range
     stops_agent: bool
     """Whether the agent stops and loses its memory. False: it runs on, but its requests fail."""
@@ -94,9 +94,9 @@ class Script:
 CALM: Final = Script()
 """A script without faults."""
 
-# A phone is offline after 30 s of silence: most of these faults last longer, some end before anybody notices. With 120
-# phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC fails every 8 minutes. About six runs in
-# a hundred fail and are retried; a stall, which delays the job by two minutes, occurs once in a thousand.
+# A phone counts as offline after 30 s of silence: most of these faults last longer, some end before anybody notices.
+# With 120 phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC fails every 8 minutes. About six
+# runs in a hundred fail and are retried; a stall, which delays the job by two minutes, occurs once in a thousand.
 DEMO: Final = Script(
     phone_faults=(
         Fault("no network", every_s=20 * 60, lasts_s=(15, 120), stops_agent=False),

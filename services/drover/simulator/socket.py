@@ -31,8 +31,8 @@ from drover.simulator.tally import Tally
 
 WELCOME_S: Final = 15.0
 REPORT_S: Final = 45.0
-"""Time-out in seconds for the answer to a report. Then the socket is closed, and the report is sent again on the next
-one."""
+"""Time-out in seconds for the answer to a report. After it, the socket is closed, and the report is sent again on the
+next socket."""
 RENEW_AFTER_S: Final = 30.0
 """Minimum age of a socket in seconds before it is replaced for phones that it does not know. So a phone that was moved
 to another PC, which stays unknown, does not cause endless reconnects."""
@@ -41,8 +41,8 @@ RECONNECT_SPREAD_S: Final = 1.0
 """After a restart of the platform, the reconnects are spread over this many seconds."""
 FREED_REMEMBERED_MAX: Final = 64
 FREED_S_MAX: Final = 30.0
-"""Maximum seconds from a freed slot to the next offer of the same job that are measured. After a longer time the slot
-had no work, so the time says nothing about the platform."""
+"""The longest time in seconds from a freed slot to the next offer of the same job that is measured. A longer one means
+that there was no work for the slot, so it says nothing about the platform."""
 
 UNKNOWN_SUBJECT: Final = 4404
 REFUSALS: Final = {4400: 400, 4401: 401, 4403: 403}
@@ -86,8 +86,8 @@ class _Ended(NamedTuple):
 
 
 class SocketLine:
-    """A line. `carry` sends what phones want to send; `run` keeps a socket open, unless the machine has no power or the
-    platform refuses it."""
+    """The line of a PC or of one phone. `carry` sends what phones want to send; `run` keeps a socket open, unless the
+    PC or phone has no power or the platform refuses the socket."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class SocketLine:
                 self._job_of[number] = frame.assignment.job_id
                 self._exchange.offered(number, frame.assignment)
         elif isinstance(frame, frames.Withdrawn):
-            # Only the phone that took the assignment knows it, so ask all phones of this line: twenty at most.
+            # Only the phone that took the assignment knows it, so ask all phones of this line.
             for number in self._known:
                 self._exchange.withdrawn(number, frame.assignment_id, frame.run)
         elif isinstance(frame, frames.Complaint):
@@ -332,7 +332,8 @@ class SocketLine:
                 return
 
     def _hang_up(self) -> None:
-        """Report unanswered reports as lost. The agents send them again on the next socket."""
+        """Drop unsent frames, and tell the phones that their unanswered reports are lost. The agents send these reports
+        again on the next socket."""
         self._open = False
         self._freed.clear()
         while not self._outbox.empty():
@@ -344,7 +345,7 @@ class SocketLine:
     # Power
 
     def _power_s(self) -> float | None:
-        """Return the real seconds until the next fault."""
+        """Return the real seconds until the next fault. None if there will be none."""
         now = self._clock.now()
         self._troubles.at(now)
         following = self._troubles.next

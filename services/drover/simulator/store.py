@@ -58,7 +58,7 @@ class MemoryStore:
 
 
 class _Filed(msgspec.Struct, frozen=True):
-    """The content of a file. Its times are dates, because the next process has another clock."""
+    """A stored run, as it is written to a file. Its times are dates, because the next process has another clock."""
 
     kept: Kept
     started_at: datetime

@@ -23,8 +23,8 @@ class Tally:
         self.done = Latency()
         """Time from a final report on a socket to the answer `done`."""
         self.next_offer = Latency()
-        """Time from a completion reported on a socket to the next offer of the same job there: from a freed slot to its
-        next work.
+        """Time from a completion reported on a socket to the next offer of the same job on that socket: from a freed
+        slot to its next work.
 
         The first completion is paired with the first offer. Measurable only if a PC has more phones than slots.
         """
@@ -50,8 +50,8 @@ class Tally:
                 self.count(f"reports refused {answer.code or answer.status}")
 
     def late(self, by_s: float) -> None:
-        """Note how many seconds after its due time a phone was handled. More than one means that the farm is too big
-        for the machine."""
+        """Note how many seconds after its due time a phone was handled. More than one second means that the farm is
+        too big for the machine."""
         self._late_s_max = max(self._late_s_max, by_s)
 
     def latencies(self) -> dict[str, Any]:

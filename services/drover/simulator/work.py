@@ -15,7 +15,7 @@ AGE_VERIFIED: Final = "age_verified"
 UNAVAILABLE: Final = Failure("VIDEO_UNAVAILABLE", "This video is not available", 1.0)
 AGE_RESTRICTED: Final = Failure("VIDEO_AGE_RESTRICTED", "Sign in to confirm your age", 1.0)
 REFUSED_AT: Final = 0.01
-"""The share of the watching after which a video fails that cannot be watched: almost at its beginning."""
+"""The share of the watching after which a run fails if its video cannot be watched: almost at the beginning."""
 
 ROUNDING: Final = 1e-6
 """Tolerance for rounding errors of floats, in percentage points."""

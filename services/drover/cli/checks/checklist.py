@@ -1,4 +1,5 @@
-"""The server's part of the deployment checklist in 001 §7: secrets, cleanup, token checks, logs and health."""
+"""Checks the server's part of the deployment checklist in document 001 (saju tests and sign-in, §7): secrets, cleanup,
+token checks, logs and health."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from drover.web.jwks import JwksUnusable, fetch_from, parse_keys
 from drover.writer.nats_lease import read_holder
 
 TIMEOUT_S: Final = 1800
-"""The time-out of analyses in seconds that 001 prescribes: 30 minutes."""
+"""The time-out of analyses in seconds that document 001 (saju tests and sign-in) prescribes: 30 minutes."""
 CLEANUP_PATH: Final = "/api/system/cleanup-tests"
 HEALTH_PATH: Final = "/api/system/health"
 STATUS_PATH: Final = "/api/status"

@@ -71,7 +71,7 @@ async def _program(scene: Scene, find: Callable[[], Path]) -> Finding:
 
 
 async def root_can_step_down(scene: Scene) -> Finding:
-    """Check that a root user can start PostgreSQL as another user: it refuses to run as root."""
+    """Check that a root user can start PostgreSQL as another user: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return ok("not root, so PostgreSQL runs as this user")
     if scene.is_external:

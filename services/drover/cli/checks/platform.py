@@ -104,8 +104,8 @@ async def streams(scene: Scene) -> Finding:
 
 
 async def clock(scene: Scene) -> Finding:
-    """Compare this machine's clock with that of NATS, which stamps commits: a writer whose clock differs refuses to
-    lead."""
+    """Compare this machine's clock with that of NATS, which stamps commits: a writer whose clock differs by more than
+    `SKEW_MAX` refuses to lead."""
     if isinstance(scene.nats, DroverError):
         return skipped(_NO_NATS)
     sent = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The nexrender of `drover up --demo`: starts a simulated server, makes its folders, and sets both up."""
+"""The nexrender of `drover up --demo`: starts a simulated server, makes its folders, and gives settings for both."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from drover.simulator.nexrender.script import File, Size
 FRAMES: Final = 12
 FRAMES_PER_S: Final = 25
 WHOLE_BYTES_MIN: Final = 160 * 1024
-"""Minimum size of a good file in bytes: 003 §3.6 refuses files below 100 KiB."""
+"""Minimum size of a good file in bytes: document 003 (the render queue, §3.6) refuses files below 100 KiB."""
 SMALL_BYTES: Final = 40 * 1024
 KINDS_MAX: Final = 16
 """How many encoded files to keep in memory, some hundred KiB each."""
@@ -34,7 +34,7 @@ def film(file: File, size: Size, mark: str) -> bytes:
 
 
 def prepare(size: Size) -> None:
-    """Encode the files in advance, while no render waits for them."""
+    """Encode in advance, while no render waits for it, the video from which files of this size are made."""
     film("good", size, "")
 
 

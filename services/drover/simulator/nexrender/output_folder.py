@@ -38,9 +38,10 @@ class OutputFolder:
 
 
 def target_of(job: dict[str, Any]) -> str | None:
-    """Return the path for the file of a job. None if the job has none: then the file is deleted.
+    """Return the path to which a job copies its file. None if it copies none: then no file is kept.
 
-    The real nexrender copies its `result.mp4`, which does not exist if the job sets an `output` of its own.
+    Raises WriteFailed if the job sets an `output` of its own and copies a relative path: the real nexrender then has no
+    `result.mp4` to copy.
     """
     actions, output = job["actions"], job.get("output")
     for action in (actions.get("postrender") if isinstance(actions, dict) else None) or ():

@@ -26,7 +26,7 @@ class Outcome:
     stops_at: int | None = None
     """The progress at which the render fails; None if it does not."""
     progress_max: int | None = None
-    """The highest progress that is reported, also by a successful render."""
+    """The highest progress that the render reports, even if it succeeds. None: 90 or 100, at random."""
 
 
 GOOD: Final = Outcome("good")
@@ -60,7 +60,7 @@ class Script:
 
 
 CALM: Final = Script()
-"""A script with the times of 003 §2.2 and without faults."""
+"""A script with the times of document 003 (the render queue, §2.2) and without faults."""
 
 # For demos: renders of some seconds, with an occasional failure.
 DEMO: Final = Script(

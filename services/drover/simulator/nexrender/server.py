@@ -29,7 +29,7 @@ PREFIX: Final = "/api/v1/"
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 GRACE_S: Final = 1.0
 SLEEP_S_MAX: Final = 1.0
-"""The longest sleep of the machines in seconds while no job waits."""
+"""The longest sleep in seconds between two advances of the machines. A new job ends it earlier."""
 REFUSAL: Final = 'Wrong or no authentication secret provided. Please check the "nexrender-secret" header.'
 ApiOf = Callable[[Jobs, Callable[[], None]], Api]
 """Makes the API for these jobs. The API calls the given function when there may be new work."""
@@ -100,7 +100,7 @@ async def simulated_nexrender(
     script: Script = CALM,
     clock: Clock | None = None,
 ) -> AsyncIterator[SimulatedNexrender]:
-    """Run a server on the loopback address while the block runs.
+    """Run a simulated nexrender server on the loopback address while the block runs.
 
     Files are written only to `outputs`. Without machines, jobs stay queued, and a test acts as the worker.
     """

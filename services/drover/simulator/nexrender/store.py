@@ -18,8 +18,8 @@ def now_text() -> str:
 
 
 class Jobs:
-    """The list of jobs. A uid may occur twice, as on the real server: then the latest job is found, changed and
-    removed, but the first is picked up."""
+    """The list of jobs. A uid may occur twice, as on the real server: then the latest job with it is found, changed and
+    removed."""
 
     def __init__(self) -> None:
         self.all: list[Job] = []
@@ -48,8 +48,8 @@ class Jobs:
                 return
 
     def pick_up(self) -> Job | None:
-        """Give the first waiting job to a worker, and mark it by its uid. Of two jobs with the same uid the latest is
-        marked, so the first is picked up again and again."""
+        """Find the first waiting job, and mark the latest job with its uid as picked. Returns the marked job. If
+        that is not the job that was found, the found one still waits and is found again next time."""
         waiting = next((job for job in self.all if job["state"] == "queued"), None)
         return None if waiting is None else self.update(waiting["uid"], {"state": "picked", "executor": "127.0.0.1"})
 
