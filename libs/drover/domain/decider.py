@@ -50,7 +50,7 @@ class Decision(msgspec.Struct, frozen=True):
     then: Callable[[Any, datetime], Decision] | None = None
     """Makes the next decision of the same command and commit, on the state after `events`. Decisions follow one another
     until one has no events, or until their events are too large for one commit. In the latter case the state must hold
-    the remaining work, and a deadline that has passed, so that a tick continues."""
+    the remaining work, and a deadline that is due already: the writer's next tick then continues the work."""
 
 
 NOTHING: Final = Decision()

@@ -1,4 +1,4 @@
-"""Searches the NAS for temporary files. The implementations list the folders."""
+"""The search for temporary files on the NAS. Each kind of store passes a function that lists a folder."""
 
 from __future__ import annotations
 

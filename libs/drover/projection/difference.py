@@ -63,7 +63,7 @@ class Comparison:
             self.report.note(key, "differs", columns)
 
     def _is_same(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> bool:
-        """Compare two rows fast: most are equal, except that their JSON may be written differently."""
+        """Return whether two rows are the same. JSON that differs only in how it is written counts as the same."""
         return self._plain(wanted) == self._plain(found) and all(
             _same(wanted[i], found[i], is_json) for i, is_json in self._others
         )

@@ -67,7 +67,8 @@ async def ask(client: Client, partition: Partition) -> Acceptance:
 
 
 async def ask_context(client: Client, context: str) -> list[Acceptance]:
-    """Ask the leaders of all partitions of the context. Raises NotFoundError if it has no log yet."""
+    """Ask the leader of each partition of a context whether it accepts commands. Raises NotFoundError if the context
+    has no log yet."""
     partitions = await partitions_of(client, context)
     return await asyncio.gather(*(ask(client, partition) for partition in partitions))
 

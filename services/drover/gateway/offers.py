@@ -27,7 +27,7 @@ class Offers:
         self._roster = roster
         self._client = client
         self._sending: dict[tuple[str, int], asyncio.Task[Outcome]] = {}
-        """The deliveries that are being recorded: at most one for each device that has an offer."""
+        """Tasks that record that an offer was delivered, by assignment and run."""
 
     def waiting(self, device_id: str) -> Assignment | None:
         """Return the assignment that this device would get now. There is at most one, because a device has one run at a

@@ -204,7 +204,7 @@ def _route(fleet: Fleet, job: Job) -> list[str] | None:
 
 
 def pcs_to_see(fleet: Fleet) -> list[str]:
-    """Return the PCs that the search has not reached yet."""
+    """Return the PCs where the active job has not looked for devices yet, in the order of the search."""
     supply = fleet.supply
     assert supply is not None
     route = fleet.pc_order if supply.route is None else supply.route

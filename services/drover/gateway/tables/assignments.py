@@ -98,7 +98,7 @@ async def report(
 
 
 def _assigned(edge: Edge, command: AssignJob, done: Accepted) -> Row:
-    """Make the row of the new assignment, or of the one that existed already."""
+    """Return the row of the new assignment, or of the assignment that this job and device had already."""
     named = {"job_id": command.job_id, "device_id": command.device_id, "status": "pending"}
     return named | row_of(edge, done.result["id"], None)
 

@@ -16,7 +16,8 @@ from drover.simulator.nexrender.script import GOOD, Outcome, Script
 from drover.simulator.nexrender.store import Job, Jobs, now_text
 
 START_S: Final = 0.01
-"""Seconds from the pickup of a job to the report of its start, and from the last report to an error."""
+"""Seconds between the pickup of a job and the report of its start. The report of an error follows the last report of
+progress after the same time."""
 STEP: Final = (3, 17)
 """The smallest and the largest step of progress, in percentage points."""
 ENDS_AT_90: Final = 0.3
