@@ -15,6 +15,10 @@ CLIENT: Final = Path(__file__).parent / "js"
 WITHIN_S: Final = 20.0
 
 
+def _says(said: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    return all(said.get(name) == value for name, value in wanted.items())
+
+
 class Listener:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -30,8 +34,16 @@ class Listener:
         async with asyncio.timeout(within_s):
             while True:
                 said = await self._next()
-                if all(said.get(name) == value for name, value in wanted.items()):
+                if _says(said, wanted):
                     return said
+
+    async def until_all(self, *wanted: dict[str, Any], within_s: float = WITHIN_S) -> None:
+        """Waits for messages that say each of these, in any order."""
+        left = list(wanted)
+        async with asyncio.timeout(within_s):
+            while left:
+                said = await self._next()
+                left = [one for one in left if not _says(said, one)]
 
     async def subscribe(self, name: str, key: str, *changes: dict[str, Any], **how: Any) -> None:
         """Returns once changes are heard."""

@@ -196,12 +196,11 @@ async def test_broadcasts_between_clients(node, platform, listener, http, phone,
         config = {"broadcast": {"self": True, "ack": True}}
         await listener.subscribe("echo", office, topic="room", config=config, broadcast=["moved"])
         await other.do("send", name="room", event="moved", payload={"x": 1})
-        for one in (listener, old):
-            assert (await one.until(channel="room", heard="broadcast"))["payload"] == {"x": 1}
-        assert (await listener.until(channel="echo", heard="broadcast"))["payload"] == {"x": 1}
+        moved = {"heard": "broadcast", "event": "moved"}
+        await old.until(channel="room", payload={"x": 1}, **moved)
+        await listener.until_all(*({"channel": name, "payload": {"x": 1}} | moved for name in ("room", "echo")))
         await listener.do("send", name="echo", event="moved", payload={"x": 2})
-        assert (await listener.until(channel="echo", heard="broadcast", payload={"x": 2}))["event"] == "moved"
-        assert (await listener.until(channel="echo", sent="ok"))["sent"] == "ok"
+        await listener.until_all({"channel": "echo", "payload": {"x": 2}} | moved, {"channel": "echo", "sent": "ok"})
         await other.until(channel="room", heard="broadcast", payload={"x": 2})
         await other.do("send", name="room", event="raw", bytes=[0, 255])
         assert (await listener.until(channel="room", heard="broadcast"))["payload"] == {"bytes": [0, 255]}
