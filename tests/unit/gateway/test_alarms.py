@@ -38,7 +38,7 @@ class Office:
         self.pool = Shelf()
         self.pool.rows = []
         self.positions = Reached()
-        self.newest = Newest(Partition("reminder", name) for name in PARTITIONS)
+        self.newest = Newest((Partition("reminder", name) for name in PARTITIONS), clock=lambda: 0.0)
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, role: str = "service_role", **headers: str
