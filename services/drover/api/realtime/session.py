@@ -24,9 +24,19 @@ from drover.api.realtime.bindings import (
     pattern_chars,
     reason_of,
 )
+from drover.api.realtime.capacity import Allowance, Open, why_full
 from drover.api.realtime.changes import EVENT as POSTGRES_CHANGES
 from drover.api.realtime.frames import BROADCAST, BadFrame, Frame, Ref, Vsn, decode, encode
 from drover.api.realtime.metrics import CHANNELS
+from drover.api.realtime.payloads import (
+    Broadcasting,
+    Config,
+    PresenceConfig,
+    decode_broadcast,
+    decode_join,
+    decode_token,
+    decode_tracking,
+)
 from drover.api.realtime.presence import Topic, meta_of, presence_bytes
 from drover.api.realtime.rooms import PREFIX, Rooms
 from drover.api.realtime.subscriptions import Subscriptions
@@ -47,55 +57,6 @@ _encode: Final = msgspec.json.Encoder().encode
 _EMPTY: Final = b"{}"
 
 
-class _Broadcasting(msgspec.Struct, frozen=True):
-    self: bool | None = False
-    ack: bool | None = False
-
-
-class _Presence(msgspec.Struct, frozen=True):
-    key: str | None = None
-    enabled: bool | None = True
-
-
-class _Config(msgspec.Struct, frozen=True):
-    broadcast: _Broadcasting | None = None
-    presence: _Presence | None = None
-    postgres_changes: list[dict[str, Any]] | None = None
-    private: bool | None = False
-
-
-class _Join(msgspec.Struct, frozen=True):
-    config: _Config | None = None
-    access_token: str | None = None
-
-
-class _Token(msgspec.Struct, frozen=True):
-    access_token: str | None = None
-
-
-class _Broadcast(msgspec.Struct, frozen=True):
-    event: str
-
-
-class _Tracking(msgspec.Struct, frozen=True):
-    event: str
-    payload: dict[str, Any] | None = None
-
-
-_decode_join: Final = msgspec.json.Decoder(_Join).decode
-_decode_token: Final = msgspec.json.Decoder(_Token).decode
-_decode_broadcast: Final = msgspec.json.Decoder(_Broadcast).decode
-_decode_tracking: Final = msgspec.json.Decoder(_Tracking).decode
-
-
-@dataclass
-class Open:
-    """Counts what all channels of a process use."""
-
-    channels: int = 0
-    filter_chars: int = 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class Office:
     auth: Authenticator
@@ -111,8 +72,8 @@ class Office:
 class Channel:
     """A topic that a client has joined."""
 
-    def __init__(self, session: Session, frame: Frame, config: _Config, principal: Principal) -> None:
-        broadcast, presence = config.broadcast or _Broadcasting(), config.presence or _Presence()
+    def __init__(self, session: Session, frame: Frame, config: Config, principal: Principal) -> None:
+        broadcast, presence = config.broadcast or Broadcasting(), config.presence or PresenceConfig()
         self.topic: Final = frame.topic
         self.vsn: Final = session.vsn
         self.send: Final = session.send
@@ -147,10 +108,6 @@ class Channel:
         self.push("system", _encode(said))
 
 
-class TooManyMessages(Exception):
-    """The client sends more messages than it may."""
-
-
 class Session:
     def __init__(
         self,
@@ -167,7 +124,7 @@ class Session:
         self._office = office
         self._headers = headers
         self.monotonic: Final = monotonic
-        self._allowance = _Allowance(monotonic)
+        self._allowance = Allowance(monotonic)
         self._handlers: Final[Mapping[str, Callable[[Channel, Frame], None]]] = {
             "phx_leave": self._leave,
             "access_token": self._refresh,
@@ -216,8 +173,8 @@ class Session:
             self._refuse(frame, f"A topic is {PREFIX}<name>, at most {limits.TOPIC_CHARS_MAX} bytes long")
             return
         try:
-            asked = _decode_join(frame.payload)
-            config = asked.config or _Config()
+            asked = decode_join(frame.payload)
+            config = asked.config or Config()
             principal = self._authenticate(asked.access_token)
             if config.private:
                 self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
@@ -239,7 +196,7 @@ class Session:
         if (old := self.channels.get(frame.topic)) is not None:  # as in Phoenix, the newer join replaces the older
             self._drop(old)
             old.push("phx_close", _EMPTY)
-        if (full := self._why_full(channel, bindings, principal)) is not None:
+        if (full := self._why_full(channel, bindings)) is not None:
             self._refuse(frame, f"ChannelRateLimitReached: {full}")
             return
         self.channels[frame.topic] = channel
@@ -264,7 +221,7 @@ class Session:
 
     def _refresh(self, channel: Channel, frame: Frame) -> None:
         """Take a newer token. From now on, the channel has the rights of this token."""
-        token = _decode_token(frame.payload).access_token
+        token = decode_token(frame.payload).access_token
         if token is None:
             return
         try:
@@ -284,7 +241,7 @@ class Session:
             self._subscribe(channel, bindings)
 
     def _broadcast(self, channel: Channel, frame: Frame) -> None:
-        event = _decode_broadcast(frame.payload).event
+        event = decode_broadcast(frame.payload).event
         if len(event.encode()) > limits.EVENT_CHARS_MAX:
             raise BadFrame(f"an event has at most {limits.EVENT_CHARS_MAX} bytes")
         rooms = self._office.rooms
@@ -295,7 +252,7 @@ class Session:
             self._reply(frame, "ok", _EMPTY, channel)
 
     def _presence(self, channel: Channel, frame: Frame) -> None:
-        asked = _decode_tracking(frame.payload)
+        asked = decode_tracking(frame.payload)
         rooms = self._office.rooms
         self._allowance.use(rooms.size(channel.room) / limits.FRAMES_PER_MESSAGE)
         if asked.event.lower() == "untrack":
@@ -341,27 +298,15 @@ class Session:
         if old is not None:
             self._office.rooms.move((old, False))
 
-    def _why_full(self, channel: Channel, bindings: list[Binding], principal: Principal) -> str | None:
-        """Return why another channel would exceed a limit. None: it does not."""
-        if len(self.channels) >= limits.CHANNELS_PER_SOCKET_MAX:
-            return f"At most {limits.CHANNELS_PER_SOCKET_MAX} channels on one socket"
-        is_agent, taken = principal.role in AGENTS, self._office.open
-        if taken.channels >= (limits.AGENT_CHANNELS_MAX if is_agent else limits.CHANNELS_MAX):
-            return "Too many channels are open"
-        wanted = _count(bindings)
-        if wanted + sum(_count(one.bindings) for one in self.channels.values()) > limits.SUBSCRIPTIONS_PER_SOCKET_MAX:
-            return f"At most {limits.SUBSCRIPTIONS_PER_SOCKET_MAX} subscriptions on one socket"
-        total_max = limits.AGENT_SUBSCRIPTIONS_MAX if is_agent else limits.SUBSCRIPTIONS_MAX
-        if wanted and self._office.subscriptions.total + wanted > total_max:
-            return "Too many subscriptions are open"
-        chars_max = limits.AGENT_FILTERS_CHARS_MAX if is_agent else limits.FILTERS_CHARS_MAX
-        if channel.filter_chars and taken.filter_chars + channel.filter_chars > chars_max:
-            return "Too many filters are open"
-        comparisons = sum(wish.comparisons for one in bindings for wish in one.wishes)
-        comparisons_max = limits.AGENT_COMPARISONS_MAX if is_agent else limits.COMPARISONS_MAX
-        if comparisons and self._office.subscriptions.comparisons + comparisons > comparisons_max:
-            return "Too many filters are open that are compared with every row; use column=eq.value"
-        return None
+    def _why_full(self, channel: Channel, bindings: list[Binding]) -> str | None:
+        return why_full(
+            bindings,
+            filter_chars=channel.filter_chars,
+            on_socket=[one.bindings for one in self.channels.values()],
+            in_process=self._office.open,
+            subscriptions=self._office.subscriptions,
+            is_agent=channel.principal.role in AGENTS,
+        )
 
     def _authenticate(self, token: str | None) -> Principal:
         """Find the owner of the token or, without a token, of the key that opened the socket. Raises 401."""
@@ -404,26 +349,6 @@ class Session:
 
     def _refuse(self, frame: Frame, reason: str) -> None:
         self._reply(frame, "error", _encode({"reason": reason}))
-
-
-class _Allowance:
-    """A token bucket that limits the messages of one socket."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._left = limits.MESSAGES_BURST
-        self._at = clock()
-
-    def use(self, messages: float) -> None:
-        now = self._clock()
-        self._left = min(limits.MESSAGES_BURST, self._left + (now - self._at) * limits.MESSAGES_PER_S) - messages
-        self._at = now
-        if self._left < 0:
-            raise TooManyMessages
-
-
-def _count(bindings: list[Binding]) -> int:
-    return sum(len(one.wishes) for one in bindings)
 
 
 def _is_short(ref: Ref) -> bool:

@@ -11,11 +11,12 @@ import msgspec
 from aiohttp import web
 
 from drover.api.realtime import limits
+from drover.api.realtime.capacity import TooManyMessages
 from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection, Waiting
 from drover.api.realtime.frames import BadFrame, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import PREFIX, said
-from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session, TooManyMessages
+from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session
 from drover.api.realtime.watcher import RowsWatcher
 from drover.service.tasks import in_background
 from drover.web.auth import Principal

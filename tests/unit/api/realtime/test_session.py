@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from drover.api.realtime import limits, watcher
+from drover.api.realtime.capacity import TooManyMessages
 from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.presence import Topic
-from drover.api.realtime.session import TooManyMessages
 from drover.api.realtime.subscriptions import Wish
 from drover.readmodel.models import LIVE
 from drover.service.api_keys import Role
