@@ -19,19 +19,20 @@ class Submission(msgspec.Struct, Generic[C]):
     """A command with its id, its sender and its trace."""
 
     id: str
-    """Identifies the command: a repeat with the same id has no further effect. Where the client chose the key, the id
-    is `<key>~<digest of the body>`, so that the same key with another body is detected, also after a rebuild."""
+    """Identifies the command: a repeat with the same id has no further effect. If the client sent an
+    `Idempotency-Key`, the id is `<hash of the key>~<digest of the body>`, so that the same key with another body is
+    detected."""
     by: str
     command: C
     trace: str | UnsetType = UNSET
 
 
 class Accepted(msgspec.Struct, tag=True, tag_field="outcome"):
-    """The command took effect and its events are on disk. Position 0: it was answered from live state, without
-    events."""
+    """The command took effect, and its events are on disk."""
 
     position: int
-    """Sequence of the commit in the context's stream, as in the header `Drover-Position`."""
+    """The sequence of the commit in the stream of its context, as in the header `Drover-Position`. 0: the command was
+    answered from the writer's state and made no events."""
     result: Any = None
 
 

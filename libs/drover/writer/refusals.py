@@ -16,7 +16,7 @@ _DISK: Final = (
 
 
 class RefusalCode(StrEnum):
-    """The kind of the reason. The dashboard translates the texts by it."""
+    """Why a writer would refuse a command now. The dashboard has a translated text for each value."""
 
     NO_LEADER = "no_leader"
     LEASE_STALE = "lease_stale"

@@ -64,7 +64,7 @@ class TaskFailure(msgspec.Struct, forbid_unknown_fields=True):
     task_device_id: UUID
     error: str | None = None
     run: int | None = None
-    """The run of the claim; default: the current one."""
+    """The number of the run that the runner claimed. Without it, the report is about the current run."""
 
 
 class TaskCompletion(msgspec.Struct, forbid_unknown_fields=True):

@@ -32,9 +32,9 @@ class ReminderSettings(Section, frozen=True, kw_only=True):
     reminder_cap_s: PauseSeconds = 15_552_000.0
     """The longest pause between two sendings of an alarm, in seconds: 180 days."""
     reminder_recover_s: PauseSeconds = 21_600.0
-    """Seconds after which a sending with an unknown outcome is repeated, with the same key: 6 hours."""
+    """Seconds after which a reminder is sent again if its sending may have failed; with the same idempotency key."""
     reminder_retry_s: PauseSeconds = 30.0
-    """Seconds before a failed sending is tried again. The delay doubles with each failure."""
+    """Seconds before a reminder that could not be sent is sent again. The delay doubles with each failure."""
     reminder_retry_max_s: PauseSeconds = 1_800.0
     """The longest delay before a failed sending is tried again, in seconds."""
     reminder_timezone: TimeZoneName = "Asia/Seoul"

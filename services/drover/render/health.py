@@ -19,7 +19,7 @@ from drover.web.route import Answer, Route, handles
 
 
 class WorkerHealth(msgspec.Struct):
-    """The health of one worker, in the form of 003 §9.3."""
+    """The health of one render worker, with the fields that the users' own workers reported."""
 
     status: str
     worker_id: str
@@ -28,7 +28,7 @@ class WorkerHealth(msgspec.Struct):
     last_poll: datetime | None
     job_count_completed: int
     workers: list[WorkerHealth] | UnsetType = UNSET
-    """All workers, if the process has several."""
+    """The health of each render worker, if the process has several."""
 
 
 class Asked(msgspec.Struct):

@@ -75,7 +75,7 @@ class DeviceFacts(Row, frozen=True):
     error_condition: str | None = None
     """The condition that must end before the device gets work again: `screen_locked` or `battery_low`."""
     held_until: datetime | None = None
-    """It gets no offer until then: it did not accept the last ones."""
+    """The device gets no offer until then, because it did not fetch its last offers."""
 
 
 class DeviceRow(DeviceFacts, frozen=True):

@@ -80,7 +80,7 @@ CREATE TABLE device_rows (
   heard_at        timestamptz
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN device_rows.error_condition IS 'The condition that must end before the device gets work again: `screen_locked` or `battery_low`.';
-COMMENT ON COLUMN device_rows.held_until IS 'It gets no offer until then: it did not accept the last ones.';
+COMMENT ON COLUMN device_rows.held_until IS 'The device gets no offer until then, because it did not fetch its last offers.';
 COMMENT ON COLUMN device_rows.assignment_id IS 'The assignment of this device that holds a slot: offered, sent, running or about to be retried.';
 COMMENT ON COLUMN device_rows.heard_at IS 'The time of the last sign of life that an event reports. Telemetry may have a later one.';
 CREATE UNIQUE INDEX device_rows_serial_number ON device_rows (serial_number);

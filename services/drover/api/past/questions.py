@@ -26,7 +26,7 @@ def render_decider() -> Decider[Any]:
 
 
 class Work(msgspec.Struct, frozen=True):
-    """The assignment that a device was working on at that moment."""
+    """The assignment that a device was working on at the requested moment."""
 
     assignment_id: str
     job_id: str

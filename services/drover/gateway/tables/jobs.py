@@ -26,7 +26,8 @@ NOBODY_YET: Final = JobTarget(device_ids=())
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A row of `jobs` as a client writes it. Defaults are those of 000. The domain checks ranges and sums."""
+    """A row of `jobs` as a client writes it. Its defaults are those of the users' phone farm. The module
+    `domain/fleet/validation.py` checks ranges and sums."""
 
     id: UUID | UnsetType = UNSET
     is_active: bool = True
