@@ -102,8 +102,12 @@ def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], An
     fold = Fold(decider)
     fold.seq, fold.n, fold.at, fold.epoch, fold.commit = image.seq, image.n, image.at, image.epoch, image.commit
     fold.remembered.restore(image.remembered)
-    state: Encoded = image.state
+    fold.state = decider.from_image(decode_state(decider, image.state, migrate))
+    return fold
+
+
+def decode_state(decider: Decider[Any], state: Encoded, migrate: Callable[[Any], Any] | None = None) -> Any:
+    """Decode the state of an image, in the form that `Decider.state` names."""
     if migrate is not None:
         state = msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))
-    fold.state = decider.from_image(msgspec.msgpack.decode(state, type=decider.state))
-    return fold
+    return msgspec.msgpack.decode(state, type=decider.state)

@@ -35,10 +35,21 @@ log = structlog.get_logger("drover.writer")
 
 def snapshot_version(decider: Decider[Any]) -> str:
     """Return the version under which a decider's snapshots are stored. It changes with the type of the state and the
-    version of the rules, so that a program finds only snapshots of its own version."""
-    schema = msgspec.json.encode(msgspec.json.schema(decider.state), order="deterministic")
+    version of the rules. Without an entry in `Decider.image_migrations`, a program reads only its own version."""
+    schema = msgspec.json.encode(_without_texts(msgspec.json.schema(decider.state)), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _without_texts(schema: Any) -> Any:
+    """Take the docstrings out of a schema: a better sentence is not another form."""
+    if isinstance(schema, dict):
+        return {
+            key: _without_texts(part)
+            for key, part in schema.items()
+            if not (key == "description" and isinstance(part, str))
+        }
+    return [_without_texts(part) for part in schema] if isinstance(schema, list | tuple) else schema
 
 
 class Snapshotter:

@@ -9,7 +9,7 @@ from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
 from drover.writer import writer as writer_module
 from drover.writer.refusals import RefusalCode
-from tests.unit.writer.conftest import Add, Ask, HeldLog
+from tests.unit.writer.conftest import Add, Ask, HeldLog, SlowLog
 
 
 @pytest.fixture
@@ -93,18 +93,6 @@ async def test_a_purged_commit_at_the_position_of_the_snapshot_is_no_contradicti
     saved.log.get = purged
     async with saved.leading() as writer:
         assert (await writer.submit(Ask(), by="t")).result == 20
-
-
-class SlowLog(HeldLog):
-    """A log whose commits are read only while `reading` is set."""
-
-    def __init__(self, partition):
-        super().__init__(partition)
-        self.reading = asyncio.Event()
-
-    async def wait_beyond(self, seq):
-        await self.reading.wait()
-        return await super().wait_beyond(seq)
 
 
 @pytest.fixture
