@@ -97,6 +97,7 @@ contracts: setup ## Write the published contracts anew from the code; refuses an
 	@$(BIN)/python -m tools.read_model_sql
 	@$(BIN)/python -m tools.read_model_forms
 	@$(BIN)/python -m tools.messages
+	@$(BIN)/python -m tools.snapshots
 	@$(BIN)/python -m tools.openapi
 	@$(BIN)/python -m tools.metrics_document
 	@$(BIN)/python -m tools.grafana.dashboards

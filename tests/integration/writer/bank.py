@@ -8,6 +8,7 @@ import msgspec
 
 from drover.domain.decider import Command, Decider, Decision, Tick, accept, answer
 from drover.domain.event import Event, TermStarted
+from drover.writer.snapshots import snapshot_version
 
 
 class Deposited(Event):
@@ -49,4 +50,35 @@ def bank(context: str) -> Decider[Bank]:
         commands=Deposit | Count | Tick,
         events=Deposited | TermStarted,
         state=Bank,
+    )
+
+
+class NextBank(msgspec.Struct):
+    """The state of the next release: its field has another name."""
+
+    count: int = 0
+
+
+def next_bank(context: str) -> Decider[NextBank]:
+    """The next release of the bank. It reads the snapshots of this one."""
+
+    def decide_next(state: NextBank, command: Command, now: datetime) -> Decision:
+        return decide(Bank(state.count), command, now)
+
+    def evolve_next(state: NextBank, event: Event) -> NextBank:
+        if isinstance(event, Deposited):
+            state.count += 1
+        return state
+
+    before = bank(context)
+    return Decider(
+        context=context,
+        initial=NextBank,
+        decide=decide_next,
+        evolve=evolve_next,
+        next_deadline=lambda state: None,
+        commands=before.commands,
+        events=before.events,
+        state=NextBank,
+        image_migrations={snapshot_version(before): lambda state: {"count": state["deposits"]}},
     )

@@ -39,9 +39,10 @@ class Scene:
         self._processes = []
         self._calling = []
 
-    async def start_writer(self, without=None, ttl_s=2):
+    async def start_writer(self, without=None, ttl_s=2, is_next=False):
         argv = [sys.executable, "-m", "tests.integration.writer.writer_process", self.url, self.context]
         argv += [f"w{len(self._processes)}", "--ttl", str(ttl_s)] + (["--without", without] if without else [])
+        argv += ["--next"] if is_next else []
         process = await asyncio.create_subprocess_exec(
             *ends_with_us(argv), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
         )
@@ -109,13 +110,18 @@ async def scene_on(server):
         yield scene
 
 
-async def leading(process):
+async def leading(process, line=b"leading\n"):
     """Wait until this process leads (it says so among its log lines)."""
     async with asyncio.timeout(30):
-        async for line in process.stdout:
-            if line == b"leading\n":
+        async for said in process.stdout:
+            if said == line:
                 return
-    raise AssertionError("the writer ended before it led")
+    raise AssertionError(f"the writer ended before it was {line.decode().strip()}")
+
+
+async def ready(process):
+    """Wait until this process leads or could lead at once."""
+    await leading(process, b"ready\n")
 
 
 async def pause_the_leader_until_it_is_overtaken(scene, without=None):

@@ -191,6 +191,18 @@ class HeldLog(MemoryLog):
         return [event for commit in self._commits for event in codec.decode(commit.payload)]
 
 
+class SlowLog(HeldLog):
+    """A log whose commits are read only while `reading` is set."""
+
+    def __init__(self, partition):
+        super().__init__(partition)
+        self.reading = asyncio.Event()
+
+    async def wait_beyond(self, seq):
+        await self.reading.wait()
+        return await super().wait_beyond(seq)
+
+
 class Bench:
     def __init__(self):
         self.clock = VirtualClock()

@@ -44,4 +44,5 @@ ANALYSIS: Final = Decider(
     commands=c.AnalysisCommand,
     events=AnalysisEvent,
     state=Analyses,
+    image_migrations={"e10f46da5a3538b3": None},
 )

@@ -81,5 +81,6 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
+    image_migrations={"4a7177b8895f0eb2": None},
     version=6,
 )

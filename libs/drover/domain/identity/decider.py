@@ -60,4 +60,5 @@ IDENTITY: Final = Decider(
     commands=c.IdentityCommand,
     events=IdentityEvent,
     state=Identity,
+    image_migrations={"7a838cb457d35778": None},
 )

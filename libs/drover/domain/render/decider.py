@@ -72,6 +72,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         commands=c.QueueCommand,
         events=QueueEvent,
         state=RenderQueue,
+        image_migrations={"32f6282a4a91b2f2": None},
         version=4,
     )
 
