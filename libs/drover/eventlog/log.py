@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Final, Protocol
@@ -81,6 +82,18 @@ class BelowBottom(DroverError):
         """The last commit before the missing ones that the reader had, or the position that it was to begin after."""
 
 
+class LastCommitMissing(DroverError):
+    """A partition has a history, but its stream has no commit of it. A writer would start from nothing."""
+
+    def __init__(self, partition: Partition, reason: str) -> None:
+        super().__init__(
+            f"The stream {partition.stream} has no commit of {partition}, but {reason}: its last commit was removed. "
+            "Nobody can lead it. Stop all services and restore the log with `drover archive restore` into an empty "
+            "NATS server. If this is meant to be a new platform, give it an archive of its own (DROVER_ARCHIVE)."
+        )
+        self.partition = partition
+
+
 class Unsettled(msgspec.Struct):
     """An append of which it is not known yet whether it was stored."""
 
@@ -131,3 +144,6 @@ class EventLog(Protocol):
 
     async def context_end(self) -> int:
         """Return the sequence of the context's last commit in any partition; 0 if there is none."""
+
+
+OpenLog = Callable[[Partition], EventLog]

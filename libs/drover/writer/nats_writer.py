@@ -17,7 +17,7 @@ from drover.bus.commits import announcing_commits
 from drover.domain.decider import Decider
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import LogUnreachable, Partition
+from drover.eventlog.log import LogUnreachable, OpenLog, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import StreamRefused, ensure_stream, refuse_too_few
@@ -96,12 +96,14 @@ def nats_writer(
     lease_token: str | None = None,
     peers: Peers | None = None,
     clock: Clock | None = None,
+    open_log: OpenLog | None = None,
 ) -> Writer[S]:
     """Build the writer of one partition.
 
     `lease_token`: identifies the holder of the lease; a process with the same token takes the lease over at once. Only
     for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the processes that
-    share the partitions of this context. `clock`: a clock other than the machine's, for simulations.
+    share the partitions of this context. `clock`: a clock other than the machine's, for simulations. `open_log`: opens
+    the log; by default, only what is in the stream is read.
     """
     where = Partition(decider.context, partition)
     clock = clock or SystemClock()
@@ -109,7 +111,7 @@ def nats_writer(
     lease: Lease = NatsLease(client, where, instance=instance, token=token, clock=clock, times=lease_times)
     return Writer(
         decider,
-        JetStreamLog(client, where),
+        JetStreamLog(client, where) if open_log is None else open_log(where),
         lease if peers is None else SharedLease(lease, partition, peers),
         Snapshotter(decider, where, JetStreamSnapshots(client)),
         instance=instance,

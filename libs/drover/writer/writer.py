@@ -18,7 +18,7 @@ from drover.bus.messages import Outcome, Submission
 from drover.domain.decider import Command, Decider
 from drover.domain.errors import Code, DroverError
 from drover.eventlog.follow import follow
-from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable, StoredCommit
+from drover.eventlog.log import AppendConflict, EventLog, LastCommitMissing, LogUnreachable, StoredCommit
 from drover.service.tasks import end, in_background
 from drover.writer import metrics, refusals
 from drover.writer.clock import Clock, SystemClock
@@ -196,6 +196,8 @@ class Writer(Generic[S]):
             last = await self._log.last()
             until = last.seq if last else 0
         fold = await self._snapshotter.load() or Fold(self.decider)
+        if fold.seq and not until:
+            raise LastCommitMissing(self.partition, f"there is a snapshot of its state at commit {fold.seq}")
         if fold.seq > until:
             log.warning("snapshot_ignored", context=self.partition.context, snapshot_seq=fold.seq, log_seq=until)
             fold = Fold(self.decider)

@@ -9,7 +9,7 @@ from drover.bus.messages import Accepted
 from drover.domain.errors import Code
 from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit, LogUnreachable
+from drover.eventlog.log import AppendConflict, AppendUnsettled, Commit, LastCommitMissing, LogUnreachable
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
 
@@ -239,9 +239,21 @@ async def test_a_snapshot_that_is_ahead_of_the_log_is_not_believed(bench):
         for _ in range(20):
             await writer.submit(Add(1), by="t")
         await writer._snapshotter.settle()
-    bench.log._commits.clear()  # the log was lost and made anew
+    del bench.log._commits[2:]  # the log was lost, and an older one restored
     async with bench.leading() as writer:
-        assert (await writer.submit(Ask(), by="t")).result == 0
+        assert (await writer.submit(Ask(), by="t")).result == 1
+
+
+@pytest.mark.req("YR-01")
+async def test_a_partition_that_has_a_snapshot_but_no_last_commit_is_not_led(bench):
+    async with bench.leading(snapshot_every=10) as writer:
+        for _ in range(20):
+            await writer.submit(Add(1), by="t")
+        await writer._snapshotter.settle()
+    bench.log.purge(below=100)
+    async with bench.writer().running() as writer:
+        with pytest.raises(LastCommitMissing, match="drover archive restore"):
+            await writer.wait_failed()
 
 
 async def test_a_clock_that_is_set_while_a_term_runs_ends_it_before_an_event_is_stamped(bench):
