@@ -57,7 +57,7 @@ OpenArchive = Callable[[], Awaitable[ArchivedLog]]
 """Opens the archive of a context. Raises ArchiveMissing."""
 
 
-class ArchiveIncomplete(BelowBottom):
+class NotArchived(BelowBottom):
     """Commits are neither in the stream nor in the archive."""
 
     def __init__(self, partition: Partition, after: int, reason: str) -> None:
@@ -154,7 +154,7 @@ class WholeLog:
                 log.warning("archive_opened_again", error=str(error))
 
     async def archive_beyond(self, after: int) -> ArchivedLog:
-        """Return the archive. Raises ArchiveIncomplete if it has nothing after this position, ForeignArchive if it
+        """Return the archive. Raises NotArchived if it has nothing after this position, ForeignArchive if it
         belongs to another log."""
         if self._opened is not None and self._opened.last > after:
             return self._opened
@@ -162,19 +162,19 @@ class WholeLog:
         while True:
             opened = await self._open(after)
             if opened.last <= after:
-                raise ArchiveIncomplete(self.partition, after, f"it ends at {opened.last}")
+                raise NotArchived(self.partition, after, f"it ends at {opened.last}")
             if await self._meets_stream(opened):
                 self._opened = opened
                 return opened
             if opened.last == known:
-                raise ArchiveIncomplete(self.partition, opened.last, "it ends there")
+                raise NotArchived(self.partition, opened.last, "it ends there")
             known = opened.last  # archive and bottom may have risen since it was opened: look once more
 
     async def _open(self, after: int) -> ArchivedLog:
         try:
             return await self._open_archive()
         except ArchiveMissing as error:
-            raise ArchiveIncomplete(self.partition, after, f"there is none in {error.path}") from error
+            raise NotArchived(self.partition, after, f"there is none in {error.path}") from error
 
     async def _meets_stream(self, archive: ArchivedLog) -> bool:
         """Whether the newest archived commit is still in the stream, as every purge leaves it. Then no commit is
@@ -271,7 +271,7 @@ class WholeReader:
 
     def _take(self, placed: Placed | None) -> None:
         if placed is None or placed.commit.seq != self._scanned + 1:
-            raise ArchiveIncomplete(self._log.partition, self._scanned, "its files have a gap")
+            raise NotArchived(self._log.partition, self._scanned, "its files have a gap")
         self._scanned += 1
         if self._log.is_ours(placed):
             self._read.append(placed.commit)

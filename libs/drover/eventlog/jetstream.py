@@ -156,6 +156,11 @@ class JetStreamLog:
             raise BelowBottom(self.partition, seq - 1)
         return found
 
+    async def next_after(self, seq: int) -> StoredCommit | None:
+        """Return the first commit of the partition after a position that is in the stream. Older ones may have left
+        it."""
+        return await self._ask({"seq": seq + 1, "next_by_subj": self.partition.subject})
+
     async def _has_more(self, seq: int) -> bool:
         """Whether the context has commits after a position."""
         whole = Partition(self.partition.context, ALL).subject

@@ -12,7 +12,7 @@ from drover.archive.creating import create
 from drover.archive.errors import FileDamaged, ForeignArchive
 from drover.archive.folder import FolderArchive
 from drover.archive.index import load_index, save_index
-from drover.archive.whole_log import ArchiveIncomplete, WholeLog
+from drover.archive.whole_log import NotArchived, WholeLog
 from drover.eventlog.follow import last_before
 from drover.eventlog.log import ALL, BelowBottom, LastCommitMissing
 
@@ -157,7 +157,7 @@ async def test_a_damaged_segment_is_named_and_stops_only_what_needs_it(tmp_path,
 async def test_without_an_archive_the_missing_commits_are_named(tmp_path, stream):
     stream.purge(30)
     log = whole(tmp_path, stream)
-    with pytest.raises(ArchiveIncomplete, match="DROVER_ARCHIVE"):
+    with pytest.raises(NotArchived, match="DROVER_ARCHIVE"):
         await read(log, 3, 60)
     with pytest.raises(BelowBottom):
         await log.get(29)
@@ -168,7 +168,7 @@ async def test_an_archive_that_ends_before_the_stream_begins_is_not_skipped_over
     """Somebody has brought back an old copy of the archive."""
     await create(tmp_path, stream.logs, up_to=20)
     stream.purge(40)
-    with pytest.raises(ArchiveIncomplete):
+    with pytest.raises(NotArchived):
         await read(whole(tmp_path, stream), 0, 60)
 
 
@@ -196,7 +196,7 @@ async def test_a_gap_in_the_archive_is_not_skipped_over(tmp_path, stream):
         archive.commits = commits
         return archive
 
-    with pytest.raises(ArchiveIncomplete, match="gap"):
+    with pytest.raises(NotArchived, match="gap"):
         await read(WholeLog(StreamLog(stream, ALL), with_a_gap), 0, 60)
 
 
