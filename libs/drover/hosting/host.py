@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 import structlog
 from nats.aio.client import Client
 
+from drover.archive.whole_log import open_log
 from drover.bus.client import CommandBus
 from drover.bus.commits import CommitFeed
 from drover.bus.live import WANTED, announcing, following_progress
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import Partition
+from drover.eventlog.log import EventLog, Partition
 from drover.eventlog.streams import last_seq
 from drover.postgres.pool import Pool
 from drover.projection.newest import Newest
@@ -81,8 +81,12 @@ class Host:
         """Return the settings of a service."""
         return self.configuration[section]
 
-    def log(self, context: str, partition: str = "main") -> JetStreamLog:
-        return JetStreamLog(self.client, Partition(context, partition))
+    def log(self, context: str, partition: str = "main") -> EventLog:
+        return self.open_log(Partition(context, partition))
+
+    def open_log(self, partition: Partition) -> EventLog:
+        """Open the log of a partition, with what has moved from its stream to the archive."""
+        return open_log(self.client, partition, self.settings.archive)
 
     def has_reactors_off(self, context: str) -> bool:
         if context in self.reactors_off:

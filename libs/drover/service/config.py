@@ -18,6 +18,7 @@ from drover.domain.errors import DroverError
 from drover.service.other_names import Fallback, fallbacks
 from drover.service.setting_types import (
     AnonLevel,
+    ArchivePlace,
     BodyBytes,
     ClaimName,
     ClaimValue,
@@ -95,7 +96,11 @@ class Settings(Section, frozen=True, kw_only=True):
     """The same servers, with a user of the system account. It is needed to check whether they sync each write to
     disk."""
     nats_replicas: Replicas = 1
-    """Replicas of every new stream: 1 on one server, 3 in a cluster. Existing streams are not changed."""
+    """Replicas of every stream: 1 on one server, 3 in a cluster. An existing stream with fewer is refused at the
+    start; `drover log replicas N` adds some."""
+    archive: ArchivePlace | None = None
+    """The archive of the log. Commits that are no longer in NATS are read from there. Set it for every service and for
+    the command line."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8

@@ -26,8 +26,7 @@ from drover.cleanup.users import Users
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.validation import validate
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import Partition
+from drover.eventlog.log import OpenLog, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.service.config import Settings
@@ -44,11 +43,19 @@ class Cleanup:
     others can take over at once."""
 
     def __init__(
-        self, client: Client, settings: CleanupSettings, *, instance: str, lease_token: str | None = None
+        self,
+        client: Client,
+        settings: CleanupSettings,
+        *,
+        open_log: OpenLog,
+        instance: str,
+        lease_token: str | None = None,
     ) -> None:
-        self.writer: Writer[Analyses] = nats_writer(client, ANALYSIS, instance=instance, lease_token=lease_token)
+        self.writer: Writer[Analyses] = nats_writer(
+            client, ANALYSIS, instance=instance, lease_token=lease_token, open_log=open_log
+        )
         self._cron = CleanupCron(self.writer, Schedule(settings.cleanup_cron), cleanup_options(settings))
-        self.audit = Audit(JetStreamLog(client, Partition(ANALYSIS.context)), self.writer)
+        self.audit = Audit(open_log(Partition(ANALYSIS.context)), self.writer)
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -93,7 +100,13 @@ class CleanupEdge:
 
 def assemble(host: Host) -> Assembly:
     settings = host[CleanupSettings]
-    cleanup = Cleanup(host.client, settings, instance=host.settings.instance, lease_token=host.lease_token)
+    cleanup = Cleanup(
+        host.client,
+        settings,
+        open_log=host.open_log,
+        instance=host.settings.instance,
+        lease_token=host.lease_token,
+    )
     edge = CleanupEdge(
         settings=host.settings,
         cleanup=settings,

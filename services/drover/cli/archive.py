@@ -40,9 +40,10 @@ async def create_command(
     if up_to is not None and len(contexts) != 1:
         raise click.UsageError("--up-to is a position in one context: name it with --context.")
     made: list[Archived] = []
-    async with nats_of(find_target(data_dir)) as client:
+    target = find_target(data_dir)
+    async with nats_of(target) as client:
         for context in contexts or await _contexts_of(client):
-            logs = await logs_of(client, context)
+            logs = await logs_of(client, context, target.archive)
             with bar(f"archive {context}", quiet=as_json) as tell:
                 made.append(await create(directory, logs, up_to=up_to, before=before, progress=tell))
             if as_json:
@@ -152,7 +153,7 @@ async def _contexts_of(client: Client) -> list[str]:
     found = []
     for context in CONTEXTS:
         with suppress(NoSuchLog):
-            await logs_of(client, context)
+            await logs_of(client, context, None)
             found.append(context)
     if not found:
         raise NoSuchLog(CONTEXTS[0])

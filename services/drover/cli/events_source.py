@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -16,13 +16,13 @@ from drover.archive.archive import Archive
 from drover.archive.log import ArchiveLog
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import Placed
+from drover.archive.whole_log import open_log
 from drover.cli.logs import logs_of
 from drover.cli.record import Record, last_of, records
 from drover.cli.seek import first_commit
 from drover.cli.target import find_target, nats_of
 from drover.cli.wanted import Wanted
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import ALL, EventLog, Partition, StoredCommit
+from drover.eventlog.log import ALL, EventLog, OpenLog, Partition, StoredCommit
 
 SLACK: Final = timedelta(minutes=1)
 """How far times may be out of order in a stream with several partitions. Searches by time read this much more."""
@@ -53,12 +53,13 @@ async def opened(
         names = archive.index.partitions
         yield _source(context, names, partition, lambda where: ArchiveLog(archive, where))
         return
-    async with nats_of(find_target(data_dir)) as client:
-        names = [log.partition.name for log in await logs_of(client, context)]
-        yield _source(context, names, partition, partial(JetStreamLog, client))
+    target = find_target(data_dir)
+    async with nats_of(target) as client:
+        names = [log.partition.name for log in await logs_of(client, context, target.archive)]
+        yield _source(context, names, partition, lambda where: open_log(client, where, target.archive))
 
 
-def _source(context: str, names: list[str], partition: str | None, log_of: Callable[[Partition], EventLog]) -> Source:
+def _source(context: str, names: list[str], partition: str | None, log_of: OpenLog) -> Source:
     asked = partition or (names[0] if len(names) == 1 else ALL)
     chosen = names if partition is None else [partition]
     return Source(

@@ -31,7 +31,7 @@ async def verify_command(names: tuple[str, ...], as_json: bool, data_dir: Path |
     reports: list[Report] = []
     async with nats_of(target) as client:
         for projection in _chosen(names):
-            logs = await logs_of(client, projection.context)
+            logs = await logs_of(client, projection.context, target.archive)
             with bar(f"verify {projection.name}", quiet=as_json) as progress:
                 reports.append(await verify(projection, logs, target.postgres_url, progress))
     if as_json:
@@ -59,7 +59,7 @@ async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir
 
 async def _rebuild(projection: Projection, target: Target, *, dry_run: bool, quiet: bool) -> Outcome:
     async with nats_of(target) as client:
-        logs = await logs_of(client, projection.context)
+        logs = await logs_of(client, projection.context, target.archive)
         async with (
             Rebuild(projection, logs, target.postgres_url) as work,
             on_record(target.postgres_url, projection.name, dry_run=dry_run) as book,

@@ -32,6 +32,7 @@ NAME: Final = "drover-cli"
 ENVIRONMENT: Final = "the environment"
 NATS: Final = "DROVER_NATS_URL"
 POSTGRES: Final = "DROVER_POSTGRES_URL"
+ARCHIVE: Final = "DROVER_ARCHIVE"
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     http_host: str
     http_port: int
     allow_unsynced: bool = False
+    archive: str | None = None
+    """The archive of the log."""
 
     @property
     def nats_url(self) -> str:
@@ -75,7 +78,7 @@ def find_target(data_dir: Path | None, environ: Mapping[str, str] = os.environ) 
     """Find the platform: in the given directory, else by the environment, else in the default directory."""
     if data_dir is None and names_servers(environ):
         return _from_environment(environ)
-    return _from_directory(data_dir or DATA_DIR_DEFAULT, is_named=data_dir is not None)
+    return _from_directory(data_dir or DATA_DIR_DEFAULT, environ, is_named=data_dir is not None)
 
 
 def names_servers(environ: Mapping[str, str]) -> bool:
@@ -93,10 +96,11 @@ def _from_environment(environ: Mapping[str, str]) -> Target:
         http_host=settings.http_host,
         http_port=settings.http_port,
         allow_unsynced=settings.allow_unsynced,
+        archive=settings.archive,
     )
 
 
-def _from_directory(data_dir: Path, *, is_named: bool) -> Target:
+def _from_directory(data_dir: Path, environ: Mapping[str, str], *, is_named: bool) -> Target:
     path = data_dir / "credentials.json"
     known = read_stored(path, Credentials)
     if known is None:
@@ -115,6 +119,7 @@ def _from_directory(data_dir: Path, *, is_named: bool) -> Target:
         postgres=known.postgres_url,
         http_host=host,
         http_port=port,
+        archive=environ.get(ARCHIVE) or None,
     )
 
 

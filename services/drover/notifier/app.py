@@ -14,8 +14,7 @@ from uuid_utils import uuid4
 from drover.domain.contexts import CONTEXTS
 from drover.domain.severity import CRITICAL
 from drover.eventlog.bucket import ensure_bucket
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import ALL, Partition
+from drover.eventlog.log import ALL, OpenLog, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.notifier.delivery_queue import DeliveryQueue, Times
@@ -40,6 +39,7 @@ class Notifier:
         client: Client,
         settings: AlertSettings,
         *,
+        open_log: OpenLog,
         instance: str,
         replicas: int = 1,
         held: Collection[str] = (),
@@ -54,7 +54,7 @@ class Notifier:
         self.receivers: list[Receiver] = chosen_receivers(settings)
         lease = NatsLease(client, LEADER, instance=instance, token=lease_token or self._token, clock=self._clock)
         self._reactor = Reactor(
-            {context: JetStreamLog(client, Partition(context, ALL)) for context in CONTEXTS},
+            {context: open_log(Partition(context, ALL)) for context in CONTEXTS},
             self._ledger,
             lease,
             self._queues,
@@ -82,6 +82,7 @@ def assemble(host: Host) -> Assembly:
     notifier = Notifier(
         host.client,
         host[AlertSettings],
+        open_log=host.open_log,
         instance=host.settings.instance,
         replicas=host.settings.nats_replicas,
         held=host.reactors_off,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
@@ -13,8 +13,7 @@ from drover.bus.telemetry import TelemetryBatch, listening
 from drover.domain.by_context import parts_in
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.figures import LogFigures
-from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import ALL, EventLog, Partition
+from drover.eventlog.log import ALL, OpenLog, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.projection.errors import ProjectionStopped
@@ -43,7 +42,7 @@ class Projector:
 
     def __init__(
         self,
-        open_log: Callable[[Partition], EventLog],
+        open_log: OpenLog,
         dsn: str,
         announce: Announce = announce_nothing,
         projections: Sequence[Projection] = PROJECTIONS,
@@ -99,7 +98,7 @@ def assemble(host: Host) -> Assembly:
     tables, schema = (FLEET_PRESENCE, RENDER_WORKERS), host[ProjectorSettings].reader_schema
     presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
     projector = Projector(
-        partial(JetStreamLog, client),
+        host.open_log,
         host.settings.postgres_url,
         partial(announce, client),
         partitions=host.partitions,

@@ -23,7 +23,7 @@ from drover.domain.reminder.local_time import is_timezone
 from drover.domain.reminder.policy import Policy
 from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.validation import validate
-from drover.eventlog.log import Partition
+from drover.eventlog.log import OpenLog, Partition
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.reminder.edge.alarms import Alarms
@@ -84,6 +84,7 @@ class ReminderService:
         sealing_keys: Sequence[str] = (),
         partitions: Sequence[Partition],
         lease_token: str | None = None,
+        open_log: OpenLog | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
@@ -91,7 +92,15 @@ class ReminderService:
         self._peers = Peers(REMINDER.context, instance, names)
         decider = reminder_decider(policy_of(settings))
         self.writers: list[Writer[Reminders]] = [
-            nats_writer(client, decider, instance=instance, partition=name, lease_token=lease_token, peers=self._peers)
+            nats_writer(
+                client,
+                decider,
+                instance=instance,
+                partition=name,
+                lease_token=lease_token,
+                peers=self._peers,
+                open_log=open_log,
+            )
             for name in names
         ]
         provider = chosen_provider(settings, sealing_keys)
@@ -192,6 +201,7 @@ def assemble(host: Host) -> Assembly:
         sealing_keys=host.settings.sealing_keys,
         partitions=partitions,
         lease_token=host.lease_token,
+        open_log=host.open_log,
     )
     edge = ReminderEdge(
         host.settings,

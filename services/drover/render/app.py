@@ -18,6 +18,7 @@ from drover.domain.render import RENDER, render_decider
 from drover.domain.render.policy import Policy
 from drover.domain.render.polling import Pace
 from drover.domain.render.state import RenderQueue
+from drover.eventlog.log import OpenLog
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.nas.opening import open_nas
@@ -52,7 +53,12 @@ class RenderSettingsMissing(DroverError):
 
 
 def render_writer(
-    client: Client, settings: RenderPolicySettings, *, instance: str, lease_token: str | None = None
+    client: Client,
+    settings: RenderPolicySettings,
+    *,
+    instance: str,
+    lease_token: str | None = None,
+    open_log: OpenLog | None = None,
 ) -> Writer[RenderQueue]:
     policy = Policy(
         lease_s=settings.render_lease_s,
@@ -60,7 +66,7 @@ def render_writer(
         retries=settings.render_retries,
         retry_base_s=settings.render_retry_base_s,
     )
-    return nats_writer(client, render_decider(policy), instance=instance, lease_token=lease_token)
+    return nats_writer(client, render_decider(policy), instance=instance, lease_token=lease_token, open_log=open_log)
 
 
 def worker_ids(base: str | None, count: int) -> list[str]:
@@ -137,7 +143,11 @@ def assemble(host: Host) -> Assembly:
     if workers lack another setting."""
     capacity = host[RenderCapacity]
     writer = render_writer(
-        host.client, host[RenderPolicySettings], instance=host.settings.instance, lease_token=host.lease_token
+        host.client,
+        host[RenderPolicySettings],
+        instance=host.settings.instance,
+        lease_token=host.lease_token,
+        open_log=host.open_log,
     )
     audit = Audit(host.log(RENDER.context), writer)
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.state import Fleet
+from drover.eventlog.log import OpenLog
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.scheduler.watch import PresenceWatch
@@ -21,9 +22,13 @@ from drover.writer.writer import Writer
 class Scheduler:
     """The part of the service that runs in each process. One process leads; the others can take over at once."""
 
-    def __init__(self, client: Client, *, instance: str, lease_token: str | None = None) -> None:
+    def __init__(
+        self, client: Client, *, instance: str, lease_token: str | None = None, open_log: OpenLog | None = None
+    ) -> None:
         self._client = client
-        self.writer: Writer[Fleet] = nats_writer(client, FLEET, instance=instance, lease_token=lease_token)
+        self.writer: Writer[Fleet] = nats_writer(
+            client, FLEET, instance=instance, lease_token=lease_token, open_log=open_log
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
@@ -34,7 +39,9 @@ class Scheduler:
 
 
 def assemble(host: Host) -> Assembly:
-    scheduler = Scheduler(host.client, instance=host.settings.instance, lease_token=host.lease_token)
+    scheduler = Scheduler(
+        host.client, instance=host.settings.instance, lease_token=host.lease_token, open_log=host.open_log
+    )
     writer = scheduler.writer
     return Assembly(
         components=[Component("scheduler", Phase.WRITER, scheduler.running(), failure=writer.wait_failed)],

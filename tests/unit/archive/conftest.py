@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from drover.archive.text import Placed
-from drover.eventlog.log import Partition, StoredCommit
+from drover.eventlog.log import ALL, BelowBottom, Partition, StoredCommit
 
 BEGAN = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
 
@@ -20,6 +20,7 @@ class Stream:
         self.context = context
         self.partitions = partitions or ("main",)
         self.placed: list[Placed] = []
+        self.bottoms = dict.fromkeys(self.partitions, 0)
         self._n = dict.fromkeys(self.partitions, 0)
 
     def commit(self, *texts, partition=None, id=None):
@@ -45,6 +46,14 @@ class Stream:
             self.commit(*(f"{number} {word}" for word in range(1 + number % words)), partition=name)
         return self
 
+    def purge(self, below, *partitions):
+        """Let the commits of these partitions, or of all, leave the stream below a position."""
+        for name in partitions or self.partitions:
+            self.bottoms[name] = below
+
+    def has(self, placed):
+        return placed.commit.seq >= self.bottoms[placed.partition]
+
     @property
     def logs(self):
         return [StreamLog(self, name) for name in self.partitions]
@@ -57,32 +66,49 @@ class StreamLog:
         self.partition = Partition(stream.context, name)
         self._stream = stream
 
-    def _ours(self):
-        return [placed.commit for placed in self._stream.placed if placed.partition == self.partition.name]
+    def ours(self):
+        """All commits of the partition, with those that have left the stream."""
+        name = self.partition.name
+        return [placed for placed in self._stream.placed if name in (ALL, placed.partition)]
 
     async def last(self):
-        return self._ours()[-1] if self._ours() else None
+        left = [placed.commit for placed in self.ours() if self._stream.has(placed)]
+        return left[-1] if left else None
 
     async def get(self, seq):
-        return next((placed.commit for placed in self._stream.placed if placed.commit.seq == seq), None)
+        found = next((placed for placed in self._stream.placed if placed.commit.seq == seq), None)
+        if found is not None and not self._stream.has(found):
+            raise BelowBottom(self.partition, seq - 1)
+        return found and found.commit
 
     async def context_end(self):
         return len(self._stream.placed)
 
     @asynccontextmanager
     async def read(self, after):
-        yield _Reader([commit for commit in self._ours() if commit.seq > after])
+        yield _Reader(self, self._stream, after)
 
 
 class _Reader:
     behind = 0
 
-    def __init__(self, commits):
-        self._commits = commits
+    def __init__(self, log, stream, after):
+        self._log = log
+        self._stream = stream
+        self._after = after
 
     async def next(self):
-        assert self._commits, "a real one would wait for ever"
-        batch, self._commits = self._commits[:7], self._commits[7:]
+        """The next seven commits at most, up to one that has left the stream."""
+        batch = []
+        for placed in self._log.ours():
+            if placed.commit.seq > self._after and len(batch) < 7:
+                if not self._stream.has(placed):
+                    break
+                batch.append(placed.commit)
+        if not batch and any(placed.commit.seq > self._after for placed in self._log.ours()):
+            raise BelowBottom(self._log.partition, self._after)
+        assert batch, "a real one would wait for ever"
+        self._after = batch[-1].seq
         return batch
 
 

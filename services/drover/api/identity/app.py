@@ -85,7 +85,13 @@ class Identity:
 def assemble(host: Host) -> Assembly:
     """Build the writer of accounts and sessions, and the sign-in service if it has keys."""
     settings = host.settings
-    writer = nats_writer(host.client, IDENTITY, instance=settings.instance, lease_token=host.lease_token)
+    writer = nats_writer(
+        host.client,
+        IDENTITY,
+        instance=settings.instance,
+        lease_token=host.lease_token,
+        open_log=host.open_log,
+    )
     writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
     if not is_configured(settings):
         log.warning("nobody_can_sign_in", settings=["DROVER_IDENTITY_SECRETS", "DROVER_SEALING_KEYS"])

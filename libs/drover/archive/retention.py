@@ -1,0 +1,44 @@
+"""What DROVER_LOG_KEEP says: how much of the log stays in NATS."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+ALL: Final = "all"
+PATTERN: Final = r"^(all|[1-9][0-9]{0,5}[hdw]|[1-9][0-9]{0,8}(MB|GB|TB))\Z"
+_FORM: Final = re.compile(r"([0-9]+)([hdw]|[MGT]B)")
+_SPANS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_SIZES: Final = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+class Keep(msgspec.Struct, frozen=True):
+    """How much stays. None: without this limit."""
+
+    span: timedelta | None = None
+    bytes: int | None = None
+    """Of the stream of each context."""
+
+    @property
+    def all(self) -> bool:
+        return self.span is None and self.bytes is None
+
+
+def parse_keep(text: str) -> Keep:
+    """Read a valid setting: `all`, a time such as `30d`, or a size such as `200GB`."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return Keep()
+    number, unit = int(found[1]), found[2]
+    return Keep(span=number * _SPANS[unit]) if unit in _SPANS else Keep(bytes=number * _SIZES[unit])
+
+
+def beyond_size(*, bytes_max: int, size: int, messages: int, first: int) -> int:
+    """Return the sequence below which commits are too many, if all have the same size. `size`, `messages`, `first`: of
+    the stream."""
+    if size <= bytes_max or not messages:
+        return first
+    return first + -(-messages * (size - bytes_max) // size)
