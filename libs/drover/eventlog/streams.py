@@ -62,9 +62,12 @@ def _required(context: str) -> dict[str, Any]:
 
 
 async def ensure_stream(
-    client: Client, context: str, *, replicas: int = 1, partitions: int = 1
+    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, first_seq: int = 1
 ) -> tuple[Partition, ...]:
     """Create the context's stream if it is missing; raise StreamMisconfigured if it could lose events.
+
+    `first_seq`: the sequence of the first message of a new stream; more than 1 if the commits before it are in an
+    archive only.
 
     Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
     """
@@ -75,9 +78,10 @@ async def ensure_stream(
         info = await jetstream.stream_info(name)
     except NotFoundError:
         metadata = {PARTITIONS_KEY: str(partitions)}
-        info = await jetstream.add_stream(
-            api.StreamConfig(name=name, num_replicas=replicas, metadata=metadata, **required)
-        )
+        config = api.StreamConfig(name=name, num_replicas=replicas, metadata=metadata, **required)
+        if first_seq > 1:
+            config = config.evolve(first_seq=first_seq)
+        info = await jetstream.add_stream(config)
     wrong = {field: (found, must) for field, must in required.items() if (found := getattr(info.config, field)) != must}
     if wrong:
         raise StreamMisconfigured(name, wrong)
