@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from drover.archive.errors import ArchiveBusy, ArchiveMissing, ArchiveUnwritable, FileDamaged, ForeignArchive
+from drover.archive.errors import (
+    ArchiveBusy,
+    ArchiveIncomplete,
+    ArchiveMissing,
+    ArchiveUnwritable,
+    FileDamaged,
+    ForeignArchive,
+)
+from drover.archive.in_thread import in_thread
 from drover.archive.index import INDEX_NAME, Index, Segment, is_segment_name, last_of_name, load_index, save_index
 from drover.archive.segment import TEMPORARY, read_segment
 from drover.archive.text import Placed
 
 Progress = Callable[[int, int], None]
-"""Called with (events done, events in total)."""
+"""Called with (done, total)."""
 
 
 def no_progress(done: int, of: int) -> None:
@@ -43,8 +52,40 @@ class Archive:
         if self.index.context != context:
             raise FileDamaged(self.folder / INDEX_NAME, f"it belongs to {self.index.context}", "Check --archive.")
 
-    def commits(self, after: int = 0) -> Iterator[Placed]:
+    @property
+    def first(self) -> int:
+        """The sequence of the first commit that a restore writes: the lowest one that the log had when it was last
+        purged."""
+        return self.index.bottom_seq
+
+    @property
+    def last(self) -> int:
+        """The sequence of the last archived commit; 0 if there is none."""
+        return self.index.last
+
+    def commits(self, after: int = 0) -> AsyncGenerator[Placed, None]:
         """Read the commits after a position, in order, and verify them. Raises FileDamaged."""
+        return in_thread(self._commits(after))
+
+    async def previous(self, seq: int) -> Mapping[str, int]:
+        """Return, by partition, the sequence of its last commit up to `seq`."""
+        return await asyncio.to_thread(self._previous, seq)
+
+    def _previous(self, seq: int) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for segment in reversed(self.index.segments):
+            if len(found) == len(self.index.partitions):
+                break
+            if segment.first <= seq:
+                found = {**self._lasts(segment, seq), **found}
+        return found
+
+    def _lasts(self, segment: Segment, seq: int) -> dict[str, int]:
+        if segment.last <= seq and segment.lasts:
+            return segment.lasts
+        return {placed.partition: placed.commit.seq for placed in self.commits_of(segment) if placed.commit.seq <= seq}
+
+    def _commits(self, after: int) -> Generator[Placed, None, None]:
         known: dict[str, int] = {}
         for segment in self.index.segments:
             if segment.last > after:
@@ -74,9 +115,12 @@ class Archive:
 
 
 @contextmanager
-def opened_for_writing(directory: Path, context: str, partitions: list[str]) -> Iterator[tuple[Path, Index]]:
+def opened_for_writing(directory: Path, context: str, partitions: list[str] | None) -> Iterator[tuple[Path, Index]]:
     """Open the archive of a context and lock it against other writers. The caller then removes what a crash left
-    behind, with `sweep`."""
+    behind, with `sweep`.
+
+    `partitions`: of the log, to begin a new archive. None: raise ArchiveMissing instead.
+    """
     folder = directory / context
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,11 +139,26 @@ def opened_for_writing(directory: Path, context: str, partitions: list[str]) -> 
             index = load_index(folder)
         except ArchiveMissing:
             _refuse_a_lost_index(folder)
+            if partitions is None:
+                raise
             index = Index(context, partitions)
             save_index(folder, index)  # before the first segment: segments without an index then mean a lost index
         yield folder, index
     finally:
         os.close(lock)
+
+
+def record_bottom(directory: Path, context: str, bottom: Mapping[str, int]) -> None:
+    """Record, by partition, the lowest sequence that its log will still have. Call it before the log is purged: a
+    restore then writes nothing below the lowest of them.
+
+    Raises ArchiveIncomplete if the archive does not have all commits below it.
+    """
+    with opened_for_writing(directory, context, None) as (folder, index):
+        if (missing := max(bottom.values(), default=0) - 1) > index.last:
+            raise ArchiveIncomplete(context, index.last, missing)
+        index.bottom = {**index.bottom, **bottom}
+        save_index(folder, index)
 
 
 def replace_segments(folder: Path, index: Index, kept: int, made: Segment) -> None:

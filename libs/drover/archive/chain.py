@@ -19,7 +19,7 @@ class _Stamp(msgspec.Struct):
     at: datetime
 
 
-_decode: Final = msgspec.json.Decoder(_Stamp).decode
+_decoder: Final = msgspec.json.Decoder(_Stamp)
 
 
 class Chain:
@@ -69,7 +69,9 @@ class Chain:
 
     def _stamps(self, commit: StoredCommit) -> list[_Stamp]:
         try:
-            stamps = [_decode(raw) for raw in lines(commit.payload)]
+            stamps = _decoder.decode_lines(commit.payload)
+            if len(stamps) != commit.payload.count(b"\n") + (not commit.payload.endswith(b"\n")):
+                stamps = [_decoder.decode(raw) for raw in lines(commit.payload)]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ChainBroken(commit.seq, f"one of its lines is not an event ({error})") from None
         if not stamps and commit.id:

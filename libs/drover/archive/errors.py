@@ -71,6 +71,19 @@ class ArchiveBusy(DroverError):
         self.path = path
 
 
+class ArchiveIncomplete(DroverError):
+    """Commits that would leave the log are not in the archive."""
+
+    def __init__(self, context: str, last: int, needed: int) -> None:
+        super().__init__(
+            f"The archive of {context} ends at commit {last}, but the log shall lose commits up to {needed}. "
+            "Run `drover archive create` first."
+        )
+        self.context = context
+        self.last = last
+        self.needed = needed
+
+
 class ForeignArchive(DroverError):
     """The archive and the log have different histories."""
 
@@ -125,6 +138,17 @@ class OtherPartitions(DroverError):
         super().__init__(
             f"The empty log of {context} has the partitions {', '.join(there)}, but the log to be restored has "
             f"{', '.join(ours)}. Delete the empty stream, and run this again before any service starts."
+        )
+        self.context = context
+
+
+class OtherBeginning(DroverError):
+    """The empty stream would give the restored commits other positions."""
+
+    def __init__(self, context: str, there: int, ours: int) -> None:
+        super().__init__(
+            f"The empty log of {context} begins at position {there}, but the log to be restored begins at {ours}. "
+            "Delete the empty stream, and run this again before any service starts."
         )
         self.context = context
 

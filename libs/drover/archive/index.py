@@ -40,6 +40,8 @@ class Segment(msgspec.Struct, frozen=True):
     bytes: int
     sha256: str
     """Checksum of the compressed file. `bytes` is the size of that file, `text_bytes` its size when decompressed."""
+    lasts: dict[str, int] = {}
+    """By partition, the sequence of its last commit in the segment. Empty in an index of an earlier version."""
 
     @property
     def is_full(self) -> bool:
@@ -51,6 +53,16 @@ class Index(msgspec.Struct):
     partitions: list[str]
     segments: list[Segment] = []
     form: int = FORM
+    bottom: dict[str, int] = {}
+    """By partition, the lowest sequence that its log still had after it was last purged."""
+
+    @property
+    def bottom_seq(self) -> int:
+        """The lowest sequence that the log still had; 1 if it was never purged. The log of a context has one sequence
+        for all partitions, so a restore writes everything from here on."""
+        if not self.bottom:
+            return 1
+        return min(self.bottom.get(name, 1) for name in self.partitions)
 
     @property
     def last(self) -> int:
@@ -108,6 +120,8 @@ def _check(path: Path, index: Index) -> None:
     if not is_valid_log(index.context, index.partitions):
         reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
         raise FileDamaged(path, reason, advice)
+    if not all(name in index.partitions and 1 <= seq <= index.last + 1 for name, seq in index.bottom.items()):
+        raise FileDamaged(path, f"the log cannot begin at {index.bottom}", advice)
     after, ordinals = 0, dict.fromkeys(index.partitions, 0)
     for segment in index.segments:
         if not is_segment_name(segment.file):

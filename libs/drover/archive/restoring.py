@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from hashlib import blake2b
+from typing import Final, Protocol
 
 import msgspec
 
 from drover.archive.archive import Progress, no_progress
-from drover.archive.chain import Chain
 from drover.archive.errors import LogNotEmpty, RestoreStopped
 from drover.archive.text import Placed
 from drover.eventlog.log import LogUnreachable, StoredCommit
-from drover.eventlog.refill import NotTaken, Refill
+from drover.eventlog.refill import BATCH_BYTES, NotTaken, Refill, Returning
 
 TRIES_MAX: Final = 5
 """How many tries in a row may restore no commit. After that the restore stops with an error."""
@@ -21,8 +22,22 @@ RETRY_PAUSE_S: Final = 0.5
 READ_S: Final = 30.0
 """The time-out for reading a commit that is known to exist."""
 
-Source = Callable[[int], Iterator[Placed]]
-"""Returns the commits after a position, in order. It is called again after an error."""
+
+class Source(Protocol):
+    """What is to be restored: consecutive commits, which the source has checked."""
+
+    @property
+    def first(self) -> int:
+        """The sequence of the first commit to restore. Those before it were no longer in the log."""
+
+    @property
+    def last(self) -> int: ...
+
+    def commits(self, after: int) -> AsyncGenerator[Placed, None]:
+        """Yield the commits after a position, in order. It is called again after an error."""
+
+    async def previous(self, seq: int) -> Mapping[str, int]:
+        """Return, by partition, the sequence of its last commit up to `seq`."""
 
 
 class Restored(msgspec.Struct):
@@ -36,82 +51,167 @@ class Restored(msgspec.Struct):
 
 
 async def restore(
-    refill: Refill, source: Source, *, last: int, events: int, progress: Progress = no_progress
+    refill: Refill, source: Source, *, progress: Progress = no_progress, checking: Progress = no_progress
 ) -> Restored:
-    """Restore the commits of `source`; `last` and `events` are its totals. The log must be empty, or begin with the
-    same commits."""
-    context = refill.context
-    position = await already_there(refill, source, last)
-    began = position
-    chain = _up_to(source, position)
-    found = chain.events
-    tries = 0
-    while position < last:
+    """Restore the commits of the source, then read the log back and compare. The log must be empty, or begin with the
+    same commits.
+
+    `progress` counts the restored commits, `checking` those that were read back.
+    """
+    began = await already_there(refill, source)
+    await refill.prepare()
+    work = _Work(refill, source, began, progress)
+    if began < source.last:
+        await work.run()
+    await _confirm(refill, source, began, work.digest, checking)
+    return Restored(refill.context, source.last, work.events, began - source.first + 1)
+
+
+class _Digest:
+    """A checksum over the content of consecutive commits."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b()
+
+    def copy(self) -> _Digest:
+        made = _Digest()
+        made._hash = self._hash.copy()
+        return made
+
+    def add(self, commit: StoredCommit) -> None:
+        about = f"{commit.seq} {commit.id} {commit.epoch} {commit.stored_at.timestamp()} {len(commit.payload)}\n"
+        self._hash.update(about.encode() + commit.payload)
+
+    def value(self) -> bytes:
+        return self._hash.digest()
+
+
+class _Work:
+    def __init__(self, refill: Refill, source: Source, position: int, progress: Progress) -> None:
+        self.events = 0
+        self.digest = _Digest()
+        """Over the commits that this run restored."""
+        self._refill = refill
+        self._source = source
+        self._position = position
+        self._progress = progress
+
+    async def run(self) -> None:
+        last, tries = self._source.last, 0
+        self._report()
+        while self._position < last:
+            before = self._position
+            try:
+                await self._put_all()
+            except (NotTaken, LogUnreachable) as error:
+                tries = 0 if self._position > before else tries + 1
+                if tries == TRIES_MAX:
+                    raise RestoreStopped(self._refill.context, self._position, str(error)) from error
+                await asyncio.sleep(RETRY_PAUSE_S)
+
+    async def _put_all(self) -> None:
+        previous = dict(await self._source.previous(self._position))
+        async with aclosing(self._source.commits(self._position)) as commits:
+            async for batch in _batches(commits, previous, self._refill.batch_commits):
+                await self._put(batch)
+
+    async def _put(self, batch: list[Returning]) -> None:
+        digest = self.digest.copy()
+        for returning in batch:
+            digest.add(returning.commit)
+        end = batch[-1].commit.seq
         try:
-            for placed in source(position):
-                chain.take(placed.partition, placed.commit)
-                await refill.put(placed.partition, placed.commit)
-                progress(chain.events, events)
-            position = last
-        except (NotTaken, LogUnreachable) as error:
-            before, position = position, await _settled(refill, source, last, context, position)
-            tries = 0 if position > before else tries + 1
-            if tries == TRIES_MAX:
-                raise RestoreStopped(context, position, str(error)) from error
-            await asyncio.sleep(RETRY_PAUSE_S)
-            chain = _up_to(source, position)
-    await _confirm(refill, source, last)
-    progress(events, events)
-    return Restored(context, last, events - found, began)
+            await self._refill.put(batch)
+        except NotTaken:
+            # It may be in the log all the same. A batch is there as a whole or not at all.
+            there = await already_there(self._refill, self._source)
+            if there not in (self._position, end):
+                raise LogNotEmpty(self._refill.context, there, "another writer wrote to it") from None
+            if there == self._position:
+                raise
+        self.digest, self._position = digest, end
+        self.events += sum(_events(returning.commit.payload) for returning in batch)
+        self._report()
+
+    def _report(self) -> None:
+        first = self._source.first
+        self._progress(self._position - first + 1, self._source.last - first + 1)
 
 
-async def _confirm(refill: Refill, source: Source, last: int) -> None:
-    """Read the log back and compare it with the source, from the first commit to the last."""
-    if last == 0:
-        return
-    ours = source(0)
-    seq = 0
-    async with refill.read() as reader:
+def _events(payload: bytes) -> int:
+    return payload.count(b"\n") + (payload != b"" and not payload.endswith(b"\n"))
+
+
+async def _batches(
+    commits: AsyncIterator[Placed], previous: dict[str, int], commits_max: int
+) -> AsyncGenerator[list[Returning], None]:
+    batch: list[Returning] = []
+    size = 0
+    async for placed in commits:
+        partition, commit = placed.partition, placed.commit
+        batch.append(Returning(partition, commit, previous.get(partition, 0)))
+        previous[partition] = commit.seq
+        size += len(commit.payload)
+        if len(batch) == commits_max or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+async def _confirm(refill: Refill, source: Source, began: int, restored: _Digest, checking: Progress) -> None:
+    """Read the log back, from the first commit to the last, and compare it: what this run restored with the checksum of
+    what was sent, what was there before with the source."""
+    digest = _Digest()
+    first, last = source.first, source.last
+    async with aclosing(source.commits(first - 1)) as ours, aclosing(_read(refill, first - 1, last)) as found:
+        async for there in found:
+            if there.seq > began:
+                digest.add(there)
+            elif not _same((await anext(ours)).commit, there):
+                raise _foreign(refill, there.seq, last)
+            checking(there.seq - first + 1, last - first + 1)
+    if digest.value() != restored.value():
+        raise _foreign(refill, await _first_difference(refill, source, began), last)
+
+
+async def _first_difference(refill: Refill, source: Source, after: int) -> int:
+    async with aclosing(source.commits(after)) as ours, aclosing(_read(refill, after, source.last)) as found:
+        async for there in found:
+            if not _same((await anext(ours)).commit, there):
+                return there.seq
+    raise AssertionError("checksums differ, so a commit differs")
+
+
+def _foreign(refill: Refill, seq: int, last: int) -> LogNotEmpty:
+    return LogNotEmpty(refill.context, last, f"another writer wrote commit {seq}")
+
+
+async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[StoredCommit, None]:
+    seq = after
+    async with refill.read(after) as reader:
         while seq < last:
             try:
                 async with asyncio.timeout(READ_S):
                     found = await reader.next()
             except TimeoutError as error:
                 raise LogUnreachable(f"no commit within {READ_S:g} s") from error
-            for there in found[: last - seq]:
+            for commit in found[: last - seq]:
                 seq += 1
-                if not _same(next(ours).commit, there):
-                    raise LogNotEmpty(refill.context, last, f"another writer wrote commit {seq}")
+                yield commit
 
 
-def _up_to(source: Source, seq: int) -> Chain:
-    """Make a chain that has checked all commits of the source up to this position."""
-    chain = Chain()
-    if seq:
-        for placed in source(0):
-            chain.take(placed.partition, placed.commit)
-            if placed.commit.seq == seq:
-                break
-    return chain
-
-
-async def _settled(refill: Refill, source: Source, last: int, context: str, before: int) -> int:
-    try:
-        return await already_there(refill, source, last)
-    except LogUnreachable:
-        return before
-
-
-async def already_there(refill: Refill, source: Source, last: int) -> int:
-    """Return the sequence of the last commit in the log; 0 if it is empty. Raises LogNotEmpty if the log has other
-    commits than the source."""
+async def already_there(refill: Refill, source: Source) -> int:
+    """Return the sequence of the last commit in the log; if it is empty, that of the commit before the first one to
+    restore. Raises LogNotEmpty if the log has other commits than the source."""
     there = await refill.last()
     if there is None:
-        return 0
-    if there.seq > last:
-        raise LogNotEmpty(refill.context, there.seq, f"there are only {last} commits to restore")
-    ours = next(source(there.seq - 1)).commit
-    if not _same(ours, there):
+        return source.first - 1
+    if there.seq > source.last:
+        raise LogNotEmpty(refill.context, there.seq, f"there are only {source.last} commits to restore")
+    async with aclosing(source.commits(there.seq - 1)) as commits:
+        ours = (await anext(commits)).commit
+    if there.seq < source.first or not _same(ours, there):
         raise LogNotEmpty(refill.context, there.seq, "its last commit differs from the one to restore there")
     return there.seq
 

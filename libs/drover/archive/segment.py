@@ -23,6 +23,8 @@ from drover.embedded.private_file import sync_directory
 SEGMENT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 """The maximum size of a segment's file in bytes, because it is read into memory. Larger files, which Drover never
 writes, are refused."""
+BLOCK_BYTES: Final = 256 * 1024
+"""How much text is decompressed and decoded at a time."""
 LEVEL: Final = 6
 TEMPORARY: Final = ".segment."
 COPY_ADVICE: Final = "Restore it from a copy of the archive."
@@ -38,6 +40,7 @@ class SegmentWriter:
         self._index = index
         self._after = after
         self._last_commit = ""
+        self._lasts: dict[str, int] = {}
         self._text_bytes = 0
         self._digest = sha256()
         try:
@@ -58,6 +61,7 @@ class SegmentWriter:
         """Add a commit; return its number of events. Raises ChainBroken or ArchiveUnwritable."""
         events = self.chain.take(placed.partition, placed.commit)
         self._last_commit = placed.commit.id
+        self._lasts[placed.partition] = placed.commit.seq
         self._write(encode_commit(self._index.context, placed))
         return events
 
@@ -89,6 +93,7 @@ class SegmentWriter:
             text_bytes=self._text_bytes,
             bytes=size,
             sha256=self._digest.hexdigest(),
+            lasts=self._lasts,
         )
 
     def discard(self) -> None:
@@ -149,11 +154,18 @@ def _load(path: Path, segment: Segment) -> bytes:
 
 
 def text_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a plain or compressed text file."""
+    """Yield a plain or compressed text file in blocks of whole lines."""
     start = file.read(len(zstandard.FRAME_HEADER))
     file.seek(0)
     source: Any = file
     if start == zstandard.FRAME_HEADER:
         source = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
-    while line := source.readline(LINE_BYTES_MAX + 1):
-        yield line
+    rest = b""
+    while data := source.read(BLOCK_BYTES):
+        whole, newline, rest = (rest + data).rpartition(b"\n")
+        if newline:
+            yield whole + newline
+        elif len(rest) > LINE_BYTES_MAX:
+            break
+    if rest:
+        yield rest

@@ -97,10 +97,13 @@ def _config(context: str, *, replicas: int, partitions: int) -> api.StreamConfig
 
 
 async def ensure_stream(
-    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, purges: bool = False
+    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, purges: bool = False, first_seq: int = 1
 ) -> tuple[Partition, ...]:
     """Create the context's stream if it is missing. Raises StreamMisconfigured if it could lose events, TooFewReplicas,
     or PurgeDenied if it shall be purged (`purges`) and refuses that.
+
+    `first_seq`: the sequence of the first message of a new stream; more than 1 if the commits before it are in an
+    archive only.
 
     Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
     """
@@ -108,7 +111,10 @@ async def ensure_stream(
     try:
         info = await jetstream.stream_info(context.upper())
     except NotFoundError:
-        info = await jetstream.add_stream(_config(context, replicas=replicas, partitions=partitions))
+        config = _config(context, replicas=replicas, partitions=partitions)
+        if first_seq > 1:
+            config = config.evolve(first_seq=first_seq)
+        info = await jetstream.add_stream(config)
     _check(context, info.config, replicas=replicas, purges=purges)
     return _partitions(context, info)
 

@@ -127,7 +127,7 @@ async def restore_command(
         for whole in wholes:
             await place.look(whole, forget=forget)
         for whole in wholes:
-            with bar(f"restore {whole.context}", quiet=as_json) as tell:
+            with bar(f"restore {whole.context}", quiet=as_json, unit="commits") as tell:
                 restored = await place.put(whole, tell, forget=forget)
             if as_json:
                 print_json(restored)
@@ -140,8 +140,7 @@ async def restore_command(
 
 
 def _whole(one: Archive) -> Whole:
-    index = one.index
-    return Whole(one.context, index.partitions, one.commits, index.last, index.events)
+    return Whole(one.context, one.index.partitions, one)
 
 
 def _archives(directory: Path, contexts: Sequence[str]) -> list[Archive]:

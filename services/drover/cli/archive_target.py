@@ -12,11 +12,11 @@ import msgspec
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
-from drover.archive.archive import Progress
-from drover.archive.errors import LogNotEmpty, OtherPartitions, ReadModelAhead
+from drover.archive.errors import LogNotEmpty, OtherBeginning, OtherPartitions, ReadModelAhead
 from drover.archive.read_models import forget_read_models, read_model_position
 from drover.archive.restoring import Restored, Source, already_there, restore
 from drover.bus.connection import connected
+from drover.cli.bar import Bar
 from drover.cli.errors import PostgresUnreachable
 from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.target import NAME, Target, find_target, names_servers, nats_of, postgres_of
@@ -26,20 +26,18 @@ from drover.embedded.postgres import postgres_server
 from drover.eventlog.reactor_switch import switch_reactors
 from drover.eventlog.refill import Refill
 from drover.eventlog.snapshots import JetStreamSnapshots
-from drover.eventlog.streams import ensure_stream, partitions_of
+from drover.eventlog.streams import ensure_stream, last_seq, partitions_of
 from drover.platform.settings import load
 from drover.postgres.pool import Connection, connect
 from drover.service import config
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """The whole log of a context, which is to be restored."""
+    """The log of a context, which is to be restored."""
 
     context: str
     partitions: list[str]
     source: Source
-    last: int
-    events: int
 
 
 class Place:
@@ -54,18 +52,19 @@ class Place:
         """Raise an error if the restore cannot succeed. Called before anything is written."""
         with suppress(NotFoundError):
             await partitions_of(self._client, whole.context)
-            await already_there(Refill(self._client, whole.context), whole.source, whole.last)
+            await already_there(Refill(self._client, whole.context), whole.source)
         if self._postgres is not None and not forget:
             position = await read_model_position(self._postgres, whole.context)
-            if position > whole.last:
-                raise ReadModelAhead(whole.context, position, whole.last)
+            if position > whole.source.last:
+                raise ReadModelAhead(whole.context, position, whole.source.last)
 
-    async def put(self, whole: Whole, progress: Progress, *, forget: bool) -> Restored:
+    async def put(self, whole: Whole, bar: Bar, *, forget: bool) -> Restored:
         """Create the stream and write the log into it, with reactors off: no reminder, render or alert starts until
         somebody switches them on."""
         context = whole.context
         wanted = len(whole.partitions)
-        made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted)
+        first = whole.source.first
+        made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted, first_seq=first)
         refill = Refill(self._client, context)
         if [one.name for one in made] != whole.partitions:
             last = await refill.last()
@@ -73,9 +72,11 @@ class Place:
                 raise LogNotEmpty(context, last.seq, "it has other partitions")
             raise OtherPartitions(context, [one.name for one in made], whole.partitions)
         if await refill.last() is None:
+            if (end := await last_seq(self._client, context)) != first - 1:
+                raise OtherBeginning(context, end + 1, first)
             await switch_reactors(self._client, context, on=False)
             await JetStreamSnapshots(self._client).forget(context)
-        restored = await restore(refill, whole.source, last=whole.last, events=whole.events, progress=progress)
+        restored = await restore(refill, whole.source, progress=bar, checking=bar.stage(f"check {context}"))
         if self._postgres is not None and forget:
             await forget_read_models(self._postgres, context)
         return restored

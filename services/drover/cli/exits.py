@@ -45,6 +45,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.eventlog.log.LogUnreachable": Exit.UNREACHABLE,
     "drover.archive.errors.ForeignArchive": Exit.CONFIGURATION,
     "drover.archive.errors.LogNotEmpty": Exit.CONFIGURATION,
+    "drover.archive.errors.OtherBeginning": Exit.CONFIGURATION,
     "drover.archive.errors.OtherPartitions": Exit.CONFIGURATION,
     "drover.archive.errors.ReadModelAhead": Exit.CONFIGURATION,
     "drover.cli.errors.CredentialsUnreadable": Exit.CONFIGURATION,

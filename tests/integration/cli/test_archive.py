@@ -13,12 +13,13 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from drover.archive.archive import Archive
+from drover.archive.archive import Archive, record_bottom
 from drover.archive.reading import ends_of, placed_commits
+from drover.archive.text import Placed
 from drover.bus.connection import connected
 from drover.cli.exits import Exit
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import Partition
+from drover.eventlog.log import ALL, Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
@@ -114,6 +115,30 @@ async def test_an_archive_is_restored_position_by_position_and_goes_on(here, nat
     assert msgspec.json.decode(ended.out)["commits"] == 0, "the restored log is the archive's own"
 
 
+@pytest.mark.req("YR-11")
+async def test_a_restore_writes_nothing_below_the_bottom_of_the_log(here, nats, client, divided, empty, tmp_path):
+    server, target = empty
+    archive = tmp_path / "archive"
+    assert (await here("archive", "create", str(archive), "--context", divided, **settings(nats))).code == 0
+    record_bottom(archive, divided, {"p0": 5, "p1": 6})
+    await ensure_stream(target, divided, partitions=2)
+    ended = await here("archive", "restore", str(archive), **settings(server))
+    assert ended.code == Exit.CONFIGURATION
+    assert "begins at position 1" in ended.err
+    await target.jetstream().delete_stream(divided.upper())
+    ended = await here("archive", "restore", str(archive), "--json", **settings(server))
+    assert ended.code == 0, ended.err
+    assert msgspec.json.decode(ended.out) == {"context": divided, "last": 8, "events": 8, "found": 0}
+    assert (await target.jetstream().stream_info(divided.upper())).state.first_seq == 5
+    assert [await stored_at(target, divided, seq) for seq in range(5, 9)] == (await stored(client, divided))[4:]
+
+
+async def stored_at(client, context, seq):
+    names = [partition.name for partition in await partitions_of(client, context)]
+    commit = await JetStreamLog(client, Partition(context, ALL)).get(seq)
+    return Placed(names[(seq - 1) % 2], commit)
+
+
 async def test_the_events_commands_read_an_archive_as_they_read_the_log(here, nats, client, divided, tmp_path):
     archive = tmp_path / "archive"
     ended = await here("archive", "create", str(archive), "--context", divided, **settings(nats))
@@ -154,7 +179,9 @@ async def test_killed_in_the_middle_an_archive_is_whole_and_goes_on(start, here,
             assert Archive(tmp_path / "archive", context).verify() == []
         assert list(folder.glob(".segment.*")) == [], "Ctrl-C cleans up, also after the one that was killed"
         assert (await here(*asked, **settings(nats))).code == 0
-        assert list(Archive(tmp_path / "archive", context).commits()) == await stored(client, context)
+        assert [placed async for placed in Archive(tmp_path / "archive", context).commits()] == await stored(
+            client, context
+        )
 
 
 async def test_a_restore_that_is_killed_goes_on_where_it_was(start, here, nats, client, empty, tmp_path):
@@ -203,7 +230,7 @@ async def test_a_full_disk_is_said_and_the_archive_before_it_is_whole(here, nats
     assert "Traceback" not in ended.err
     archive = Archive(small_disk, written.context)
     assert archive.verify() == []
-    assert list(archive.commits()) == had
+    assert [placed async for placed in archive.commits()] == had
     ended = await here("events", "export", "--context", written.context, "-o", str(small_disk / "x"), **settings(nats))
     assert ended.code == Exit.FAILED
     assert "No space left on device" in ended.err

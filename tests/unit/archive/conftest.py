@@ -112,6 +112,10 @@ class _Reader:
         return batch
 
 
+async def all_of(archive, after=0):
+    return [placed async for placed in archive.commits(after)]
+
+
 @pytest.fixture
 def stream():
     return Stream().grown(20)

@@ -8,10 +8,11 @@ import pytest
 
 from drover.archive import index as indices
 from drover.archive import segment as segments
-from drover.archive.archive import Archive, archived_contexts, opened_for_writing
+from drover.archive.archive import Archive, archived_contexts, opened_for_writing, record_bottom
 from drover.archive.creating import create
 from drover.archive.errors import (
     ArchiveBusy,
+    ArchiveIncomplete,
     ArchiveMissing,
     ArchiveUnwritable,
     ChainBroken,
@@ -23,7 +24,7 @@ from drover.archive.text import Placed
 from drover.cli.seek import commits_between, first_commit
 from drover.eventlog.log import Partition
 
-from .conftest import BEGAN, Stream, StreamLog
+from .conftest import BEGAN, Stream, StreamLog, all_of
 
 pytestmark = pytest.mark.req("EV-06")
 
@@ -44,8 +45,8 @@ async def test_an_archive_holds_every_commit_as_it_was(tmp_path, small_segments)
     assert (made.last, made.commits, made.log_last) == (50, 50, 50)
     assert made.segments > 3
     archive = Archive(tmp_path, "fleet")
-    assert list(archive.commits()) == stream.placed
-    assert list(archive.commits(after=17)) == stream.placed[17:]
+    assert await all_of(archive) == stream.placed
+    assert await all_of(archive, after=17) == stream.placed[17:]
     assert archive.verify() == []
     assert archived_contexts(tmp_path) == ["fleet"]
 
@@ -63,7 +64,7 @@ async def test_it_goes_on_where_it_ended_and_keeps_few_files(tmp_path, small_seg
         stream.grown(2)
         made = await create(tmp_path, stream.logs)
         assert made.commits == 2
-        assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+        assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
     assert (await create(tmp_path, stream.logs)).commits == 0, "nothing is new"
     assert len(files(tmp_path)) == made.segments < 25, "a segment that has room is written anew"
     full = [s.file for s in Archive(tmp_path, "fleet").index.segments if s.is_full]
@@ -76,14 +77,14 @@ async def test_it_may_end_at_a_position_or_at_a_moment(tmp_path, stream):
     assert (await create(tmp_path, stream.logs, up_to=7)).last == 7
     assert (await create(tmp_path, stream.logs, before=BEGAN + timedelta(minutes=12))).last == 11
     assert (await create(tmp_path, stream.logs, up_to=3)).last == 11, "nothing is taken away"
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:11]
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:11]
 
 
 async def test_an_empty_log_makes_an_empty_archive_that_grows_later(tmp_path, stream):
     assert (await create(tmp_path, Stream().logs)).segments == 0
-    assert list(Archive(tmp_path, "fleet").commits()) == []
+    assert await all_of(Archive(tmp_path, "fleet")) == []
     await create(tmp_path, stream.logs)
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
 
 
 def test_where_there_is_no_archive_it_is_said(tmp_path):
@@ -129,10 +130,10 @@ async def test_whenever_it_is_interrupted_what_is_there_is_whole(tmp_path, small
         if (tmp_path / "fleet" / "index.json").exists():
             archive = Archive(tmp_path, "fleet")
             assert archive.verify() == []
-            assert list(archive.commits()) == stream.placed[: archive.index.last]
+            assert await all_of(archive) == stream.placed[: archive.index.last]
         steps += 1
     assert survived > 10
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
     await create(tmp_path, stream.grown(1).logs)
     listed = [segment.file for segment in Archive(tmp_path, "fleet").index.segments]
     assert files(tmp_path) == sorted(listed), "what the crashes left is swept"
@@ -148,10 +149,10 @@ async def test_a_disk_without_room_is_said_and_costs_nothing(tmp_path, stream, m
         patch.setattr(os, "fsync", no_room)
         with pytest.raises(ArchiveUnwritable, match="No space left on device"):
             await create(tmp_path, stream.grown(5).logs)
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:20]
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:20]
     assert len(files(tmp_path)) == 1
     await create(tmp_path, stream.logs)
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
 
 
 def spoil(path, place):
@@ -179,10 +180,11 @@ async def test_damage_is_found_and_named_and_never_read_over(tmp_path, small_seg
     (found,) = archive.verify()
     assert found.path.name == second.file
     assert says in found.reason
-    read = []
+    commits = archive.commits()
+    assert [await anext(commits) for _ in range(second.first - 1)] == stream.placed[: second.first - 1]
     with pytest.raises(FileDamaged, match=says):
-        read.extend(archive.commits())
-    assert read == stream.placed[: second.first - 1]
+        await anext(commits)
+    assert await all_of(archive, after=second.last) == stream.placed[second.last :], "a reader behind it works"
 
 
 async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is_right(tmp_path, stream):
@@ -194,7 +196,7 @@ async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is
     (tmp_path / "one/fleet" / segment.file).write_bytes((render.folder / segment.file).read_bytes())
     fleet.index.segments = [segment]
     with pytest.raises(FileDamaged, match="it belongs to render"):
-        list(fleet.commits())
+        await all_of(fleet)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ async def test_an_archive_is_of_one_history(tmp_path, stream):
         await create(tmp_path, Stream().grown(7).logs)
     with pytest.raises(ForeignArchive, match="partitions"):
         await create(tmp_path, Stream("p0", "p1").grown(30).logs)
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
 
 
 async def test_a_log_with_a_gap_is_not_archived_over_it(tmp_path, stream):
@@ -261,9 +263,9 @@ async def test_what_comes_while_it_looks_where_the_log_ends_is_left_for_the_next
 
     made = await create(tmp_path, [Busy(stream, name) for name in stream.partitions])
     assert made.last == 9
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed[:9]
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:9]
     await create(tmp_path, stream.logs)
-    assert list(Archive(tmp_path, "fleet").commits()) == stream.placed
+    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
 
 
 async def test_two_do_not_write_the_same_archive(tmp_path, stream):
@@ -304,3 +306,35 @@ async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, smal
     assert await first_commit(part, lambda commit: commit.seq >= 33) == ours[16]
     with pytest.raises(ArchiveMissing, match="no partition p7"):
         ArchiveLog(archive, Partition("fleet", "p7"))
+
+
+@pytest.mark.req("YR-11")
+@pytest.mark.parametrize("known", [True, False], ids=["this index", "an index of before"])
+async def test_it_knows_the_last_commit_of_each_partition_at_any_position(tmp_path, small_segments, known):
+    stream = Stream("p0", "p1", "p2")
+    stream.commit(partition="p2").grown(40).commit(partition="p0")
+    await create(tmp_path, stream.logs)
+    archive = Archive(tmp_path, "fleet")
+    assert len(archive.index.segments) > 2
+    if not known:
+        archive.index.segments = [msgspec.structs.replace(one, lasts={}) for one in archive.index.segments]
+    for seq in range(43):
+        before = {placed.partition: placed.commit.seq for placed in stream.placed[:seq]}
+        assert await archive.previous(seq) == before
+
+
+@pytest.mark.req("YR-11")
+async def test_the_bottom_of_the_log_is_recorded_and_only_if_all_below_it_is_archived(tmp_path):
+    stream = Stream("p0", "p1").grown(20)
+    with pytest.raises(ArchiveMissing):
+        record_bottom(tmp_path, "fleet", {"p0": 3})
+    await create(tmp_path, stream.logs)
+    assert Archive(tmp_path, "fleet").first == 1
+    record_bottom(tmp_path, "fleet", {"p0": 9})
+    assert Archive(tmp_path, "fleet").first == 1, "the other partition is still whole"
+    record_bottom(tmp_path, "fleet", {"p1": 6})
+    assert Archive(tmp_path, "fleet").first == 6
+    with pytest.raises(ArchiveIncomplete, match="ends at commit 20"):
+        record_bottom(tmp_path, "fleet", {"p0": 22})
+    await create(tmp_path, stream.grown(3).logs)
+    assert Archive(tmp_path, "fleet").index.bottom == {"p0": 9, "p1": 6}

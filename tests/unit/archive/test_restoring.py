@@ -25,9 +25,14 @@ class Server:
     """Keeps what it is given at the right place, and fails when it is told to."""
 
     context = "fleet"
+    batch_commits = 1
 
-    def __init__(self, fails=(), away=0):
+    def __init__(self, fails=(), away=0, batch=1, loses_answers=False):
         self.kept = []
+        self.previous = []
+        self.sent = []
+        self._batch = batch
+        self._loses_answers = loses_answers
         self._fails = list(fails)
         self._away = away
 
@@ -37,27 +42,51 @@ class Server:
             raise LogUnreachable("away")
         return self.kept[-1][1] if self.kept else None
 
+    async def prepare(self):
+        self.batch_commits = self._batch
+
     @asynccontextmanager
-    async def read(self):
+    async def read(self, after):
+        self._after = after
         yield self
 
     async def next(self):
-        return [commit for _, commit in self.kept]
+        return [commit for _, commit in self.kept if commit.seq > self._after]
 
-    async def put(self, partition, commit):
-        assert commit.seq == len(self.kept) + 1, "the expected sequence would refuse it"
-        if self._fails and self._fails[0] == commit.seq:
+    async def put(self, batch):
+        self.sent.append(len(batch))
+        commits = [(one.partition, one.commit) for one in batch]
+        if self.kept:
+            assert commits[0][1].seq == self.kept[-1][1].seq + 1, "the expected sequence would refuse it"
+        if self._fails and self._fails[0] in {commit.seq for _, commit in commits}:
             self._fails.pop(0)
+            if self._loses_answers:
+                self._keep(batch)
             raise NotTaken("not this time")
-        self.kept.append((partition, commit))
+        self._keep(batch)
+
+    def _keep(self, batch):
+        self.kept += [(one.partition, one.commit) for one in batch]
+        self.previous += [one.previous for one in batch]
 
 
-async def put_back(server, stream, **more):
-    def source(after):
-        return iter(stream.placed[after:])
+class Commits:
+    """A source of commits that were archived."""
 
-    events = sum(one.commit.payload.count(b"\n") for one in stream.placed)
-    return await restore(server, source, last=len(stream.placed), events=events, **more)
+    def __init__(self, placed, first=1):
+        self._placed = placed
+        self.first, self.last = first, len(placed)
+
+    async def commits(self, after):
+        for placed in self._placed[after:]:
+            yield placed
+
+    async def previous(self, seq):
+        return {placed.partition: placed.commit.seq for placed in self._placed[:seq]}
+
+
+async def put_back(server, stream, first=1, **more):
+    return await restore(server, Commits(stream.placed, first), **more)
 
 
 async def test_all_of_it_is_there_afterwards():
@@ -65,7 +94,7 @@ async def test_all_of_it_is_there_afterwards():
     made = await put_back(server, stream, progress=lambda done, of: seen.append((done, of)))
     assert server.kept == [(placed.partition, placed.commit) for placed in stream.placed]
     assert (made.last, made.events, made.found) == (30, 60, 0)
-    assert seen[-1] == (60, 60)
+    assert (seen[0], seen[-1]) == ((0, 30), (30, 30))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
@@ -76,6 +105,40 @@ async def test_it_goes_on_where_it_was():
     assert (made.found, len(server.kept)) == (12, 30)
     made = await put_back(server, stream)
     assert (made.found, made.events) == (30, 0)
+
+
+@pytest.mark.req("YR-11")
+async def test_commits_are_written_in_batches_and_each_names_the_one_before_it_in_its_partition():
+    stream, server = Stream("p0", "p1").grown(25), Server(batch=10)
+    await put_back(server, stream)
+    assert server.sent == [10, 10, 5]
+    assert server.previous == [0, 0, *range(1, 24)]
+
+
+@pytest.mark.req("YR-11")
+async def test_a_large_batch_is_written_in_parts(monkeypatch):
+    monkeypatch.setattr(restoring, "BATCH_BYTES", 1)
+    server = Server(batch=10)
+    await put_back(server, Stream().grown(3))
+    assert server.sent == [1, 1, 1]
+
+
+@pytest.mark.req("YR-11")
+async def test_nothing_below_the_bottom_is_restored():
+    stream, server = Stream("p0", "p1").grown(30), Server(batch=10)
+    seen = []
+    made = await put_back(server, stream, first=15, progress=lambda done, of: seen.append((done, of)))
+    assert [commit.seq for _, commit in server.kept] == list(range(15, 31))
+    assert server.previous == list(range(13, 29)), "the first two name commits that are in the archive only"
+    assert (made.found, seen[0], seen[-1]) == (0, (0, 16), (16, 16))
+    assert (await put_back(server, stream, first=15)).found == 16
+
+
+async def test_a_batch_whose_answer_was_lost_is_not_written_again():
+    stream, server = Stream().grown(30), Server(batch=10, fails=(13,), loses_answers=True)
+    made = await put_back(server, stream)
+    assert [commit for _, commit in server.kept] == [placed.commit for placed in stream.placed]
+    assert (server.sent, made.events) == ([10, 10, 10], 60)
 
 
 async def test_a_server_that_stumbles_is_asked_what_it_has():
