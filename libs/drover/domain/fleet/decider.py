@@ -81,5 +81,5 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
-    version=6,
+    version=7,
 )

@@ -1,0 +1,78 @@
+"""A state holds its open work and a window of what ended: ten times as much ended work does not make it larger."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from drover.domain.decider import Decider
+from drover.domain.fleet import FLEET, evolve_past
+from drover.domain.fleet.commands import CreateJob, DeactivateJob, PauseJob, ReportCompleted, ResumeJob
+from drover.testing.scenario import Scenario
+from tests.unit.domain.fleet.world import begin, device_id, farm, job_id, work_in_hand
+
+FACTOR_MAX = 1.3
+PHONES = 3
+URL = "https://youtu.be/abc"
+
+
+def image_bytes(scenario: Scenario) -> int:
+    decider: Decider = scenario.decider
+    return len(msgspec.msgpack.encode(decider.to_image(scenario.state)))
+
+
+def assert_ten_times_is_no_larger(work, *, count: int) -> None:
+    """Do so much work, and ten times as much, and compare the states."""
+    once, often = image_bytes(work(count)), image_bytes(work(10 * count))
+    assert often <= FACTOR_MAX * once, f"{once} bytes after {count}, {often} after {10 * count}"
+
+
+@pytest.fixture
+def small_fleet_window(monkeypatch):
+    monkeypatch.setattr(evolve_past, "PAST_JOBS_MAX", 20)
+    monkeypatch.setattr(evolve_past, "PAST_ASSIGNMENTS_MAX", 50)
+    monkeypatch.setattr(evolve_past, "TAKEN_BACK_MAX", 20)
+
+
+def completed_jobs(count: int) -> Scenario:
+    """A minute for each job, and an open one in the end."""
+    scenario = Scenario(FLEET).given(*farm(PHONES))
+    for number in range(1, count + 1):
+        scenario.when(CreateJob(job_id=job_id(number), target_url=URL))
+        for phone in range(1, PHONES + 1):
+            begin(scenario, device_id(phone))
+            assignment = work_in_hand(scenario, device_id(phone))
+            scenario.when(ReportCompleted(assignment.id, 1, progress_pct=100, actual_duration_sec=60))
+        scenario.after(minutes=1).ticked()
+    return scenario.when(CreateJob(job_id=job_id(0), target_url=URL))
+
+
+def deactivated_jobs(count: int) -> Scenario:
+    scenario = Scenario(FLEET).given(*farm(PHONES))
+    for number in range(1, count + 1):
+        scenario.when(CreateJob(job_id=job_id(number), target_url=URL)).when(DeactivateJob(job_id(number)))
+        scenario.after(minutes=1).ticked()
+    return scenario
+
+
+def offers_taken_back(count: int) -> Scenario:
+    """One job, paused and resumed again and again: each time its offers are taken back, and made again."""
+    scenario = Scenario(FLEET).given(*farm(PHONES)).when(CreateJob(job_id=job_id(1), target_url=URL))
+    for _ in range(count):
+        scenario.after(seconds=10).when(PauseJob(job_id(1))).ticked().when(ResumeJob(job_id(1))).ticked()
+    return scenario
+
+
+FLEET_WORK = [completed_jobs, deactivated_jobs, offers_taken_back]
+
+
+@pytest.mark.req("YR-10", "YR-04")
+@pytest.mark.parametrize("work", FLEET_WORK)
+def test_the_fleet_does_not_grow_with_ended_work(work, small_fleet_window):
+    assert_ten_times_is_no_larger(work, count=60)
+
+
+@pytest.mark.parametrize("work", FLEET_WORK)
+def test_without_its_window_the_fleet_would_grow(work):
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(work, count=30)
