@@ -1,0 +1,24 @@
+"""Which commands of the fleet are about a job or an assignment that may have been forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from drover.domain.decider import Command
+from drover.domain.fleet import commands as c
+from drover.domain.fleet.forgotten import AssignmentRow, JobRow
+from drover.web.forgotten import Kind
+
+JOB: Final = Kind("job", "jobs", JobRow, "job_id")
+ASSIGNMENT: Final = Kind("assignment", "job_assignments", AssignmentRow, "assignment_id")
+
+FLEET_WORK: Final[Mapping[type[Command], Kind]] = MappingProxyType(
+    {
+        **dict.fromkeys((c.PauseJob, c.ResumeJob, c.DeactivateJob, c.CancelJob), JOB),
+        **dict.fromkeys(
+            (c.CancelAssignment, c.ReportRunning, c.ReportCompleted, c.ReportPending, c.ReportFailed), ASSIGNMENT
+        ),
+    }
+)
