@@ -89,17 +89,17 @@ def _check_past(fleet: Fleet) -> None:
     records = Counter(a for job in fleet.jobs.values() for a in (*job.ran.values(), *job.taken_back))
     assert fleet.ended.keys() == records.keys(), "a record of an assignment that no job knows"
     assert set(records.values()) <= {1}
-    window = {job_id for job_id, job in fleet.jobs.items() if job.has_ended and not job.live}
-    leaving = window - fleet.past.sizes.keys() - fleet.shelved.sizes.keys()
-    assert fleet.past.sizes.keys() | fleet.shelved.sizes.keys() <= window
+    window = {job_timer(job.job_id): job for job in fleet.jobs.values() if job.has_ended and not job.live}
+    leaving = window.keys() - fleet.past.sizes.keys() - fleet.shelved.sizes.keys()
+    assert fleet.past.sizes.keys() | fleet.shelved.sizes.keys() <= window.keys()
     for past in (fleet.past, fleet.shelved):
         assert past.size == sum(past.sizes.values())
         assert len(past.sizes) <= max(1, evolve_past.PAST_JOBS_MAX)
         assert past.size <= evolve_past.PAST_ASSIGNMENTS_MAX or len(past.sizes) == 1
-        for job_id, size in past.sizes.items():
-            assert size == len(fleet.jobs[job_id].ran) + len(fleet.jobs[job_id].taken_back)
-    for job_id in leaving:
-        assert fleet.timers.due[job_timer(job_id)] <= fleet.jobs[job_id].updated_at + AN_HOUR, "kept for longer"
+        for timer, size in past.sizes.items():
+            assert size == len(window[timer].ran) + len(window[timer].taken_back)
+    for timer in leaving:
+        assert fleet.timers.due[timer] <= window[timer].updated_at + AN_HOUR, "kept for longer"
     for job in fleet.jobs.values():
         assert len(job.taken_back) <= evolve_past.TAKEN_BACK_MAX + 2 * max(1, len(job.cut_off)), "offers kept for ever"
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from drover.domain.analysis import ANALYSIS
+from drover.domain.analysis import evolution as analysis_evolution
+from drover.domain.analysis.commands import Cleanup, CompleteTest, StartTest
 from drover.domain.decider import Decider
 from drover.domain.fleet import FLEET, evolve_past
 from drover.domain.fleet.commands import CreateJob, DeactivateJob, PauseJob, ReportCompleted, ResumeJob
+from drover.domain.render import RENDER
+from drover.domain.render import commands as c
+from drover.domain.render import evolution as render_evolution
 from drover.testing.scenario import Scenario
+from tests.unit.domain.analysis.world import ANN, numbered, registered, run_id
 from tests.unit.domain.fleet.world import begin, device_id, farm, job_id, work_in_hand
+from tests.unit.domain.render.world import request
 
 FACTOR_MAX = 1.3
 PHONES = 3
@@ -63,6 +71,38 @@ def offers_taken_back(count: int) -> Scenario:
     return scenario
 
 
+def completed_renders(count: int) -> Scenario:
+    scenario = Scenario(RENDER)
+    for number in range(1, count + 1):
+        scenario.when(request()).when(c.ClaimRender(number, "worker"))
+        scenario.when(c.ReportWork(number, "completed", output_file_path="/x.mp4")).after(minutes=1).ticked()
+    return scenario.when(request())
+
+
+def failed_renders(count: int) -> Scenario:
+    scenario = Scenario(RENDER)
+    for number in range(1, count + 1):
+        scenario.when(request()).when(c.ClaimRender(number, "worker"))
+        scenario.when(c.ReportWork(number, "failed", message="no")).after(minutes=1).ticked()
+    return scenario.when(request())
+
+
+def completed_tests(count: int) -> Scenario:
+    scenario = Scenario(ANALYSIS).given(registered(tests=1_000_000))
+    for number in range(1, count + 1):
+        scenario.when(StartTest(numbered(number), ANN)).when(CompleteTest(numbered(number))).after(minutes=1).ticked()
+    return scenario.when(StartTest(numbered(0), ANN))
+
+
+def cleanups(count: int) -> Scenario:
+    """Each cleans one test of a user of its own."""
+    scenario = Scenario(ANALYSIS).given(*(registered(f"user_{number}") for number in range(25)))
+    for number in range(count):
+        scenario.when(StartTest(numbered(number), f"user_{number % 25}"))
+        scenario.after(hours=2).when(Cleanup(run_id(number))).ticked()
+    return scenario
+
+
 FLEET_WORK = [completed_jobs, deactivated_jobs, offers_taken_back]
 
 
@@ -76,3 +116,42 @@ def test_the_fleet_does_not_grow_with_ended_work(work, small_fleet_window):
 def test_without_its_window_the_fleet_would_grow(work):
     with pytest.raises(AssertionError, match=r"bytes after"):
         assert_ten_times_is_no_larger(work, count=30)
+
+
+RENDERS = [completed_renders, failed_renders]
+
+
+@pytest.mark.req("YR-10", "YR-04")
+@pytest.mark.parametrize("work", RENDERS)
+def test_the_render_queue_does_not_grow_with_ended_renders(work, monkeypatch):
+    monkeypatch.setattr(render_evolution, "PAST_RENDERS_MAX", 20)
+    assert_ten_times_is_no_larger(work, count=60)
+
+
+@pytest.mark.parametrize("work", RENDERS)
+def test_without_its_window_the_render_queue_would_grow(work):
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(work, count=60)
+
+
+@pytest.mark.req("YR-10", "YR-04")
+def test_analyses_do_not_grow_with_ended_tests(monkeypatch):
+    monkeypatch.setattr(analysis_evolution, "PAST_TESTS_MAX", 20)
+    assert_ten_times_is_no_larger(completed_tests, count=60)
+
+
+def test_without_their_window_analyses_would_grow():
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(completed_tests, count=60)
+
+
+@pytest.mark.req("YR-10", "YR-04")
+def test_analyses_do_not_grow_with_cleanups(monkeypatch):
+    monkeypatch.setattr(analysis_evolution, "RUNS_USERS_MAX", 10)
+    assert_ten_times_is_no_larger(cleanups, count=60)
+
+
+def test_without_its_bound_the_memory_of_cleanups_would_grow(monkeypatch):
+    monkeypatch.setattr(analysis_evolution, "RUNS_REMEMBERED_MAX", 1_000_000)
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(cleanups, count=60)

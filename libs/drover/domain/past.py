@@ -6,7 +6,6 @@ the oldest forward. So only events remove ended work from a state, and logs of b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -23,7 +22,7 @@ class Past(msgspec.Struct):
     """Ended work in the order of its end, the oldest first. It does not have work that will be archived soon."""
 
     sizes: dict[str, int] = {}
-    """By key, how many records the state keeps of it."""
+    """By the key of the timer that archives it, how many records the state keeps of it."""
     size: int = 0
     """The sum of `sizes`."""
 
@@ -34,12 +33,10 @@ class Past(msgspec.Struct):
     def drop(self, key: str) -> None:
         self.size -= self.sizes.pop(key, 0)
 
-    def shorten(
-        self, timers: Timers, timer: Callable[[str], str], *, sooner: timedelta, count_max: int, size_max: int
-    ) -> None:
+    def shorten(self, timers: Timers, *, sooner: timedelta, count_max: int, size_max: int | None = None) -> None:
         """While there is too much, let the timer of the oldest fire this much sooner. The newest always stays: its own
         size has another bound."""
-        while len(self.sizes) > 1 and (len(self.sizes) > count_max or self.size > size_max):
+        while len(self.sizes) > 1 and (len(self.sizes) > count_max or (size_max is not None and self.size > size_max)):
             key = next(iter(self.sizes))
             self.drop(key)
-            timers.set(timer(key), timers.due[timer(key)] - sooner)
+            timers.set(key, timers.due[key] - sooner)

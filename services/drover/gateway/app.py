@@ -23,7 +23,6 @@ from drover.domain.render.validation import validate as validate_render
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.gateway.feed import RosterFeed
-from drover.gateway.forgotten_work import FLEET_WORK
 from drover.gateway.gfx_data import GfxData
 from drover.gateway.heartbeat import Heartbeats
 from drover.gateway.limits import DeviceLimits
@@ -50,6 +49,7 @@ from drover.web.application import ANY, nothing_here
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient, PartitionedClient
 from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import ANALYSIS_WORK, FLEET_WORK
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
@@ -86,7 +86,13 @@ class Gateway:
             recall=forgotten.answer,
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
-        to_analysis = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate_analysis)
+        to_analysis = CommandClient(
+            self.bus,
+            ANALYSIS.context,
+            freshness=freshness,
+            validate=validate_analysis,
+            recall=ForgottenWork(self.pool, ANALYSIS, ANALYSIS_WORK).answer,
+        )
         to_reminder = PartitionedClient(
             self.bus,
             REMINDER.context,

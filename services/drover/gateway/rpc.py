@@ -20,7 +20,6 @@ from drover.domain.fleet.commands import ClaimForPc, FireOverdue, ReportComplete
 from drover.domain.fleet.policy import MESSAGE_BYTES_MAX
 from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.why import why
-from drover.gateway.forgotten_work import ASSIGNMENT, JOB
 from drover.gateway.reports import Integer
 from drover.gateway.rest_routes import WRITE_ERRORS
 from drover.gateway.roster import Roster
@@ -32,6 +31,7 @@ from drover.web.bodies import Body, parse_json, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
 from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import ASSIGNMENT, JOB
 from drover.web.freshness import Freshness
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters

@@ -17,7 +17,6 @@ from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
 from drover.eventlog.log import Partition
-from drover.gateway.forgotten_work import FLEET_WORK
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.reports import Reports
 from drover.gateway.roster import Roster
@@ -35,6 +34,7 @@ from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
 from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import FLEET_WORK
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from tests.unit.wire import on_the_wire, outcome_of

@@ -44,4 +44,5 @@ ANALYSIS: Final = Decider(
     commands=c.AnalysisCommand,
     events=AnalysisEvent,
     state=Analyses,
+    version=2,
 )

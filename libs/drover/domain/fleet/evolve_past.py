@@ -19,16 +19,17 @@ def note_past(fleet: Fleet, job: Job, at: datetime) -> None:
     archived sooner."""
     if job.is_open or job.live:
         return
-    fleet.timers.set(job_timer(job.job_id), at + ARCHIVE_AFTER)
+    timer = job_timer(job.job_id)
+    fleet.timers.set(timer, at + ARCHIVE_AFTER)
     past = fleet.shelved if job.status is JobStatus.DEACTIVATED else fleet.past
-    past.add(job.job_id, len(job.ran) + len(job.taken_back))
-    past.shorten(fleet.timers, job_timer, sooner=SOONER, count_max=PAST_JOBS_MAX, size_max=PAST_ASSIGNMENTS_MAX)
+    past.add(timer, len(job.ran) + len(job.taken_back))
+    past.shorten(fleet.timers, sooner=SOONER, count_max=PAST_JOBS_MAX, size_max=PAST_ASSIGNMENTS_MAX)
 
 
 def forget_past(fleet: Fleet, job_id: str) -> None:
     """Count a job as past no longer: it was opened again, or archived."""
-    fleet.past.drop(job_id)
-    fleet.shelved.drop(job_id)
+    for past in (fleet.past, fleet.shelved):
+        past.drop(job_timer(job_id))
 
 
 def shed_taken_back(fleet: Fleet, job: Job, *, most: int) -> None:

@@ -72,7 +72,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         commands=c.QueueCommand,
         events=QueueEvent,
         state=RenderQueue,
-        version=4,
+        version=5,
     )
 
 

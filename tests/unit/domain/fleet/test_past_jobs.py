@@ -6,6 +6,7 @@ from drover.domain.errors import Code
 from drover.domain.fleet import FLEET, evolve_past
 from drover.domain.fleet.commands import AssignJob, CancelJob, DeactivateJob, PauseJob, ReportFailed, ResumeJob
 from drover.domain.fleet.events import JobArchived, JobReopened
+from drover.domain.fleet.timer_keys import job_timer
 from drover.testing.scenario import given
 from tests.unit.domain.fleet.world import D1, D2, J1, J2, J3, begin, create, farm, job_id, posted_id, work_in_hand
 
@@ -71,7 +72,7 @@ def test_a_job_that_was_opened_again_does_not_leave():
         scenario.when(create(job)).when(DeactivateJob(job))
     scenario.when(ResumeJob(J1))
     assert archived(scenario.after(minutes=30).ticked()) == []
-    assert scenario.state.shelved.sizes.keys() == {J2, J3}
+    assert scenario.state.shelved.sizes.keys() == {job_timer(J2), job_timer(J3)}
 
 
 def test_the_last_job_stays_however_large_it_is():
