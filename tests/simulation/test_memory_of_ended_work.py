@@ -11,12 +11,19 @@ from drover.domain.analysis.commands import Cleanup, CompleteTest, StartTest
 from drover.domain.decider import Decider
 from drover.domain.fleet import FLEET, evolve_past
 from drover.domain.fleet.commands import CreateJob, DeactivateJob, PauseJob, ReportCompleted, ResumeJob
+from drover.domain.identity import IDENTITY
+from drover.domain.identity import sessions as identity_sessions
+from drover.domain.identity.commands import RotateRefresh
+from drover.domain.reminder import REMINDER
+from drover.domain.reminder import evolution as reminder_evolution
+from drover.domain.reminder.commands import DeletePages, RegisterByPage
 from drover.domain.render import RENDER
 from drover.domain.render import commands as c
 from drover.domain.render import evolution as render_evolution
 from drover.testing.scenario import Scenario
 from tests.unit.domain.analysis.world import ANN, numbered, registered, run_id
 from tests.unit.domain.fleet.world import begin, device_id, farm, job_id, work_in_hand
+from tests.unit.domain.identity.world import IDLE_S, created, session_id, start, token
 from tests.unit.domain.render.world import request
 
 FACTOR_MAX = 1.3
@@ -103,6 +110,24 @@ def cleanups(count: int) -> Scenario:
     return scenario
 
 
+def deleted_alarms(count: int) -> Scenario:
+    scenario = Scenario(REMINDER)
+    for number in range(count):
+        scenario.when(RegisterByPage(f"page-{number}", "user_1", "title", "body"))
+        scenario.after(minutes=1).when(DeletePages((f"page-{number}",), "user_1"))
+    return scenario.when(RegisterByPage("page", "user_1", "title", "body"))
+
+
+def ended_sessions(count: int) -> Scenario:
+    """Ten minutes for each session. Each is ended by a token that was used twice."""
+    scenario = Scenario(IDENTITY).given(created())
+    for number in range(count):
+        session = session_id(number)
+        scenario.when(start(session)).when(RotateRefresh(session, token(0, session), token(1, session), IDLE_S))
+        scenario.after(minutes=10).when(RotateRefresh(session, token(0, session), token(2, session), IDLE_S)).ticked()
+    return scenario.when(start(session_id(count)))
+
+
 FLEET_WORK = [completed_jobs, deactivated_jobs, offers_taken_back]
 
 
@@ -155,3 +180,25 @@ def test_without_its_bound_the_memory_of_cleanups_would_grow(monkeypatch):
     monkeypatch.setattr(analysis_evolution, "RUNS_REMEMBERED_MAX", 1_000_000)
     with pytest.raises(AssertionError, match=r"bytes after"):
         assert_ten_times_is_no_larger(cleanups, count=60)
+
+
+@pytest.mark.req("YR-10", "YR-04")
+def test_reminders_do_not_grow_with_deleted_pages(monkeypatch):
+    monkeypatch.setattr(reminder_evolution, "KEYS_REMEMBERED_MAX", 20)
+    assert_ten_times_is_no_larger(deleted_alarms, count=60)
+
+
+def test_without_their_window_reminders_would_grow():
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(deleted_alarms, count=60)
+
+
+@pytest.mark.req("YR-10", "YR-04")
+def test_identity_does_not_grow_with_ended_sessions(monkeypatch):
+    monkeypatch.setattr(identity_sessions, "ALERTS_MAX", 20)
+    assert_ten_times_is_no_larger(ended_sessions, count=60)
+
+
+def test_without_its_bound_of_alerts_identity_would_grow():
+    with pytest.raises(AssertionError, match=r"bytes after"):
+        assert_ten_times_is_no_larger(ended_sessions, count=30)

@@ -82,7 +82,7 @@ def reminder_decider(policy: Policy) -> Decider[Reminders]:
         state=ReminderImage,
         to_image=to_image,
         from_image=from_image,
-        version=1,
+        version=2,
     )
 
 
