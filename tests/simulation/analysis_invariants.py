@@ -1,5 +1,6 @@
 """What must hold of the decider's state at any moment, counted anew from the plain facts and from the books."""
 
+from drover.domain.analysis import evolution
 from drover.domain.analysis.policy import RUNS_REMEMBERED_MAX
 from drover.domain.analysis.state import Analyses
 from tests.simulation.analysis_ledger import Books
@@ -46,6 +47,8 @@ def _check_indices(analyses: Analyses) -> None:
             waiting.setdefault(analyses.users[test.user_id].tier, {})[test.test_id] = test.started_at
     assert {tier: timers.due for tier, timers in analyses.waiting.items()} == waiting
     assert {key for key in analyses.timers.due if key.startswith("t:")} == {f"t:{test}" for test in analyses.ended}
+    assert analyses.past.sizes.keys() <= {f"t:{test}" for test in analyses.ended}
+    assert analyses.past.size == len(analyses.past.sizes) <= evolution.PAST_TESTS_MAX
     for timers in (*analyses.waiting.values(), analyses.blocked, analyses.timers):
         first = timers.first()
         assert (first[0] if first else None) == (min(timers.due.values()) if timers.due else None)

@@ -3,16 +3,19 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+from drover.domain.fleet import evolve_past
 from drover.domain.fleet.index import is_target
 from drover.domain.fleet.policy import PC_CAPACITY_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.supply import is_outstanding
+from drover.domain.fleet.timer_keys import job_timer
 
 AN_HOUR = timedelta(hours=1)
 
 
 def check(fleet: Fleet) -> None:
     _check_jobs(fleet)
+    _check_past(fleet)
     _check_assignments(fleet)
     _check_devices(fleet)
     _check_supply(fleet)
@@ -79,6 +82,26 @@ def _check_jobs(fleet: Fleet) -> None:
         assert (job.job_id in fleet.reopening) is (job.is_open and bool(job.cut_off))
         assert not job.cut_off.keys() & job.live.keys()
         assert all(fleet.ended[a].status is AssignmentStatus.CANCELLED for a in job.cut_off.values())
+
+
+def _check_past(fleet: Fleet) -> None:
+    """The state has no record of ended work but that of open jobs, of the window, and of what leaves within minutes."""
+    records = Counter(a for job in fleet.jobs.values() for a in (*job.ran.values(), *job.taken_back))
+    assert fleet.ended.keys() == records.keys(), "a record of an assignment that no job knows"
+    assert set(records.values()) <= {1}
+    window = {job_timer(job.job_id): job for job in fleet.jobs.values() if job.has_ended and not job.live}
+    leaving = window.keys() - fleet.past.sizes.keys() - fleet.shelved.sizes.keys()
+    assert fleet.past.sizes.keys() | fleet.shelved.sizes.keys() <= window.keys()
+    for past in (fleet.past, fleet.shelved):
+        assert past.size == sum(past.sizes.values())
+        assert len(past.sizes) <= max(1, evolve_past.PAST_JOBS_MAX)
+        assert past.size <= evolve_past.PAST_ASSIGNMENTS_MAX or len(past.sizes) == 1
+        for timer, size in past.sizes.items():
+            assert size == len(window[timer].ran) + len(window[timer].taken_back)
+    for timer in leaving:
+        assert fleet.timers.due[timer] <= window[timer].updated_at + AN_HOUR, "kept for longer"
+    for job in fleet.jobs.values():
+        assert len(job.taken_back) <= evolve_past.TAKEN_BACK_MAX + 2 * max(1, len(job.cut_off)), "offers kept for ever"
 
 
 def _check_assignments(fleet: Fleet) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from drover.domain.analysis import ANALYSIS, cleanup, ledger, users
+from drover.domain.analysis import ANALYSIS, cleanup, evolution, ledger, users
 from drover.domain.analysis import commands as c
 from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Rejection, Tick
@@ -256,6 +256,11 @@ def small_bounds(monkeypatch):
     monkeypatch.setattr(cleanup, "NOTICES_MAX", 1)
 
 
+@pytest.fixture
+def small_window(monkeypatch):
+    monkeypatch.setattr(evolution, "PAST_TESTS_MAX", 2)
+
+
 QUIET = settings(max_examples=120, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -267,3 +272,8 @@ def test_whatever_happens_the_ledger_balances():
 @pytest.mark.req("SY-03", "SY-06")
 def test_the_same_holds_while_a_cleanup_is_still_at_work(small_bounds):
     run_state_machine_as_test(HurriedOffice, settings=QUIET)
+
+
+@pytest.mark.req("YR-10")
+def test_the_same_holds_while_ended_tests_are_forgotten_early(small_window):
+    run_state_machine_as_test(Office, settings=QUIET)

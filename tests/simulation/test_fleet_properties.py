@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Tick
-from drover.domain.fleet import FLEET, supply
+from drover.domain.fleet import FLEET, evolve_past, supply
 from drover.domain.fleet import commands as c
 from drover.domain.fleet import events as e
 from drover.domain.fleet.policy import RULES
@@ -348,6 +348,24 @@ def small_bounds(monkeypatch):
     monkeypatch.setattr(supply, "FOLLOW_UP_EVENTS_MAX", 3)
     monkeypatch.setattr(supply, "SWEEP_PCS_MAX", 1)
     monkeypatch.setattr(supply, "WITHDRAWALS_MAX", 1)
+
+
+@pytest.fixture
+def small_window(monkeypatch):
+    """What takes a busy day otherwise: more ended work than the state remembers."""
+    monkeypatch.setattr(evolve_past, "PAST_JOBS_MAX", 2)
+    monkeypatch.setattr(evolve_past, "PAST_ASSIGNMENTS_MAX", 4)
+    monkeypatch.setattr(evolve_past, "TAKEN_BACK_MAX", 1)
+
+
+@pytest.mark.req("YR-10")
+def test_the_same_holds_while_ended_work_is_forgotten_early(small_window):
+    run_state_machine_as_test(
+        Farm,
+        settings=settings(
+            max_examples=80, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
 
 
 @pytest.mark.req("OQ-02", "OQ-03", "OQ-04")

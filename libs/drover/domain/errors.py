@@ -17,6 +17,7 @@ class Code:
     CONFLICT: Final = "CONFLICT"
     UNIQUE_VIOLATION: Final = "23505"  # a duplicate; clients of Postgres know this code
     STALE_ATTEMPT: Final = "STALE_ATTEMPT"  # a report about a run that is over; recorded, without effect
+    ENDED_LONG_AGO: Final = "ENDED_LONG_AGO"  # the work ended, and its writer has forgotten it
     NO_TESTS_LEFT: Final = "NO_TESTS_LEFT"  # the user has used up their analyses
     PAST_SCHEDULE: Final = "PAST_SCHEDULE"  # the requested time has passed; recorded, without effect
     FORBIDDEN: Final = "FORBIDDEN"

@@ -6,7 +6,7 @@ It does not know what a command means or who may send it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from aiohttp import web
 
 from drover.bus.messages import Accepted, Bus, Outcome, Rejected
 from drover.domain.decider import Command, Rejection
+from drover.domain.errors import Code
 from drover.domain.partitions import MAIN, partition_of
 from drover.projection.positions import POSITION_HEADER, format_position, place_of
 from drover.service.tracing import current, current_id
@@ -28,6 +29,7 @@ LOCAL_WAIT_S: Final = 1.0
 """How long an answer waits until this process itself has folded the request's write, in seconds."""
 
 Validate = Callable[[Any], Rejection | None]
+Recall = Callable[[Command, Rejected], Awaitable[Outcome]]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +71,11 @@ class CommandClient:
         local: Waiter | None = None,
         validate: Validate = _valid,
         codes: Mapping[str, str] = MappingProxyType({}),
+        recall: Recall | None = None,
     ) -> None:
         """`freshness` delays reads until they show the write. `local` is this process's own position in
         the context. `validate` finds commands that can never be accepted. `codes` renames codes of rejections.
+        `recall` answers commands about work that the writer does not know, such as `ForgottenWork.answer`.
         """
         self._bus = bus
         self.context = context
@@ -82,6 +86,7 @@ class CommandClient:
         self._here = None if local is None or freshness is None else freshness.of(local)
         self.validate = validate
         self._codes = codes
+        self._recall = recall
 
     async def send(self, command: Command, origin: Origin) -> Accepted:
         """Send a command; return once it is on disk, or raise its rejection as an HTTP error."""
@@ -108,6 +113,8 @@ class CommandClient:
         )
         if outcome.position and self._freshness is not None:
             self._freshness.wrote(self.place, outcome.position)
+        if self._recall is not None and isinstance(outcome, Rejected) and outcome.code == Code.NOT_FOUND:
+            return await self._recall(command, outcome)
         return outcome
 
     async def outcomes(

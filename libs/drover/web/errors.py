@@ -26,6 +26,7 @@ STATUS: Final[dict[str, int]] = {
     Code.CONFLICT: 409,
     Code.UNIQUE_VIOLATION: 409,
     Code.STALE_ATTEMPT: 409,
+    Code.ENDED_LONG_AGO: 409,
     Code.NO_TESTS_LEFT: 402,
     Code.PAST_SCHEDULE: 422,
     Code.FORBIDDEN: 403,

@@ -33,6 +33,8 @@ from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
+from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import ANALYSIS_WORK
 from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
@@ -79,7 +81,13 @@ class CleanupEdge:
 
     def handlers(self) -> list[object]:
         settings, cleanup, freshness = self.settings, self.cleanup, self.freshness
-        commands = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate)
+        commands = CommandClient(
+            self.bus,
+            ANALYSIS.context,
+            freshness=freshness,
+            validate=validate,
+            recall=ForgottenWork(self.pool, ANALYSIS, ANALYSIS_WORK).answer,
+        )
         probes = {
             "database": health.database(self.pool),
             "clerk": None if settings.jwks_url is None else health.address(settings.jwks_url),

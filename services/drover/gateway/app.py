@@ -48,6 +48,8 @@ from drover.service.sealing import Sealer
 from drover.web.application import ANY, nothing_here
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient, PartitionedClient
+from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import ANALYSIS_WORK, FLEET_WORK
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from drover.web.postgrest.read import Pool, unknown_relation
@@ -74,11 +76,23 @@ class Gateway:
         settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
         permissions = Permissions.of(settings)
         freshness, roster_freshness = self.freshness, self.freshness.of(self.roster_at)
+        forgotten = ForgottenWork(self.pool, FLEET, FLEET_WORK, is_known=roster.knows_work)
         to_fleet = CommandClient(
-            self.bus, FLEET.context, freshness=freshness, local=self.roster_at, validate=validate_fleet
+            self.bus,
+            FLEET.context,
+            freshness=freshness,
+            local=self.roster_at,
+            validate=validate_fleet,
+            recall=forgotten.answer,
         )
         to_render = CommandClient(self.bus, RENDER.context, freshness=freshness, validate=validate_render)
-        to_analysis = CommandClient(self.bus, ANALYSIS.context, freshness=freshness, validate=validate_analysis)
+        to_analysis = CommandClient(
+            self.bus,
+            ANALYSIS.context,
+            freshness=freshness,
+            validate=validate_analysis,
+            recall=ForgottenWork(self.pool, ANALYSIS, ANALYSIS_WORK).answer,
+        )
         to_reminder = PartitionedClient(
             self.bus,
             REMINDER.context,
@@ -114,7 +128,7 @@ class Gateway:
         return [
             Heartbeats(auth, permissions, roster, telemetry, limits, tables),
             tables,
-            Rpc(auth, permissions, to_fleet, roster, roster_freshness, telemetry, more=more),
+            Rpc(auth, permissions, to_fleet, roster, roster_freshness, telemetry, forgotten, more=more),
             AgentSockets(auth, permissions, roster, offers, reports, telemetry),
             Reads(auth, permissions, polling, self.pool, freshness, partial(unseal, edge)),
         ]

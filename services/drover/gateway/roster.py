@@ -20,8 +20,8 @@ log = structlog.get_logger("drover.gateway")
 
 
 class Roster:
-    """Devices, jobs and assignments that have not ended. Its size depends on the fleet only, never on what clients
-    send."""
+    """Devices, open jobs and assignments, and those that ended lately. Its size depends on the fleet and its open work
+    only, never on what clients send."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -57,6 +57,11 @@ class Roster:
         """Call `handle` with the events of each commit. It must be fast: the next commit waits for it."""
         assert len(self._subscribers) < SUBSCRIBERS_MAX
         self._subscribers.append(handle)
+
+    def knows_work(self, id_: str) -> bool:
+        """Whether a job or an assignment with this id is in the roster, open or ended."""
+        fleet = self.fleet
+        return id_ in fleet.jobs or id_ in fleet.assignments or id_ in fleet.ended
 
     def device(self, serial_number: str) -> Device | None:
         """Find a device by its serial number, which the phone itself knows."""

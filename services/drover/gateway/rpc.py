@@ -30,12 +30,16 @@ from drover.web.auth import Authenticator, Principal
 from drover.web.bodies import Body, parse_json, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
+from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import ASSIGNMENT, JOB
 from drover.web.freshness import Freshness
 from drover.web.permissions import Grant, Permissions, Verb, check_own
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile, choose_media
 from drover.web.route import BEHIND, BY_HANDLER, IDEMPOTENCY_KEY, POSITION, AnyOf, Parameter, Route, handles, in_path
 from drover.web.route import Answer as Described
+
+_FORGETTABLE: Final = {kind.key: kind for kind in (JOB, ASSIGNMENT)}
 
 PREFIX: Final = "p_"
 """Some users write this prefix before the names of arguments."""
@@ -130,16 +134,19 @@ class Rpc:
         roster: Roster,
         freshness: Freshness,
         telemetry: Telemetry,
+        forgotten: ForgottenWork,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         more: Mapping[str, Function] = MappingProxyType({}),
     ) -> None:
-        """`freshness`: lets calls wait for the roster. `more`: functions of other contexts."""
+        """`freshness`: lets calls wait for the roster. `forgotten`: finds work that the roster has forgotten. `more`:
+        functions of other contexts."""
         self._auth = auth
         self._permissions = permissions
         self._client = client
         self._roster = roster
         self._freshness = freshness
         self._telemetry = telemetry
+        self._forgotten = forgotten
         self._clock = clock
         self._functions: Final = {
             "claim_task_devices_for_pc": Function(Body(Claim), self._claim),
@@ -275,7 +282,10 @@ class Rpc:
         if len(named) != 1:
             raise invalid("why takes exactly one of assignment_id, job_id and device_id", field="job_id")
         awaited = await self._freshness.wait(call.request.headers, FLEET.context)
+        ((name, value),) = named.items()
         fleet = self._roster.fleet
+        if name in _FORGETTABLE and self._roster.complete and not self._roster.knows_work(value):
+            fleet = await self._recalled(name, value)
         if call.grant.own:
             check_own(call.grant, call.principal, _device_of(fleet, named))
         explanation = why(fleet, self._clock(), **named)
@@ -283,9 +293,17 @@ class Rpc:
             return Answer(explanation, behind=awaited.headers)
         if not self._roster.complete:
             raise unavailable("The gateway has just started and is still loading the fleet")
-        ((name, value),) = named.items()
         subject_name = name.removesuffix("_id").capitalize()
         raise ApiError(404, Code.NOT_FOUND, f"{subject_name} not found", details={name: value})
+
+    async def _recalled(self, name: str, id_: str) -> Fleet:
+        """Return a state that has this job or assignment only, as the read model shows it; an empty one if it never
+        was."""
+        row = await self._forgotten.find(_FORGETTABLE[name], id_)
+        fleet: Fleet | None = FLEET.initial() if row is None else row.revive()
+        if fleet is None:
+            raise unavailable("The read model does not show yet how this ended")
+        return fleet
 
 
 def without_prefix(arguments: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+from drover.domain.render import evolution
 from drover.domain.render.alerts import NO_WORKER_KEY
 from drover.domain.render.policy import ARCHIVE_AFTER, RECOVERIES_QUIET, STOP_TRIES_MAX, Fault, Policy
 from drover.domain.render.state import ENDED, WORKING, RenderQueue, Status
+from drover.domain.render.timer_keys import archive_timer
 from drover.domain.timers import Timers
 from tests.simulation.render.history import History
 
@@ -15,6 +17,7 @@ def check(queue: RenderQueue, history: History, policy: Policy) -> None:
     _check_stops(queue, history)
     _check_timers(queue, history)
     _check_alerts(queue, history)
+    _check_past(queue)
     _check_mappings(queue)
 
 
@@ -80,6 +83,15 @@ def _check_timers(queue: RenderQueue, history: History) -> None:
     found = {key: moment for key, moment in queue.timers.due.items() if key != "w:workers"}
     assert found == {key: moment for key, moment in expected.items() if moment is not None}
     _check_first(queue.timers)
+
+
+def _check_past(queue: RenderQueue) -> None:
+    """The state has no ended renders but those of the window, and those that leave within minutes."""
+    ended = {archive_timer(r.render_id): r for r in queue.renders.values() if r.status in ENDED}
+    past = queue.past
+    assert past.sizes.keys() <= ended.keys()
+    assert past.size == len(past.sizes) <= max(1, evolution.PAST_RENDERS_MAX)
+    assert len(past.sizes) == min(len(ended), evolution.PAST_RENDERS_MAX) or ended.keys() - past.sizes.keys()
 
 
 def _check_first(timers: Timers) -> None:

@@ -111,7 +111,26 @@ async def test_only_workers_end_tests(world, ending):
     assert test["id"] in world.analyses.state.tests
 
 
+@pytest.mark.req("YR-10")
+@pytest.mark.parametrize(
+    ("status", "refunded", "error"), [("failed", True, "STALE_ATTEMPT"), ("completed", False, "CONFLICT")]
+)
+async def test_a_completion_that_the_writer_has_forgotten_is_told_how_the_test_ended(world, status, refunded, error):
+    test_id = str(UUID(int=7, version=4))
+    world.pool.shows({"id": test_id, "user_id": ANN, "status": status, "refunded": refunded})
+    answer = await world.client.post(f"{TESTS}/{test_id}/complete", headers=world.service)
+    body = await answer.json()
+    assert (answer.status, body["error"], body["details"]["status"]) == (409, error, status)
+
+
+@pytest.mark.req("YR-10")
+async def test_a_forgotten_test_is_409_while_postgres_is_down(world):
+    answer = await world.client.post(f"{TESTS}/{UUID(int=7, version=4)}/fail", headers=world.service)
+    assert (answer.status, (await answer.json())["error"]) == (409, "ENDED_LONG_AGO")
+
+
 async def test_a_test_that_nobody_knows_is_404_and_what_is_no_id_400(world):
+    world.pool.shows()
     for path, status in ((f"{TESTS}/{UUID(int=7, version=4)}/fail", 404), (f"{TESTS}/seven/fail", 400)):
         assert (await world.client.post(path, headers=world.service)).status == status
 

@@ -6,6 +6,7 @@ import time
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
@@ -48,9 +49,10 @@ class Signs:
 
 
 class NoPostgres:
-    """The database is down, as it may be at any time."""
+    """The database is down, as it may be at any time, unless a test gives it rows."""
 
     def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] | None = None
         self.asked = 0
         self.parameters: tuple[Any, ...] = ()
         """Of the last statement."""
@@ -58,7 +60,10 @@ class NoPostgres:
     async def fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
         self.asked += 1
         self.parameters = args
-        raise ConnectionRefusedError
+        if self.rows is None:
+            raise ConnectionRefusedError
+        body = msgspec.json.encode(self.rows).decode()
+        return {"body": body, "rows": len(self.rows), "total": len(self.rows), "bytes": len(body)}
 
 
 class Reached:

@@ -33,6 +33,8 @@ from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.commands import CommandClient
+from drover.web.forgotten import ForgottenWork
+from drover.web.forgotten_kinds import FLEET_WORK
 from drover.web.freshness import Freshness, Waiter
 from drover.web.permissions import Permissions
 from tests.unit.wire import on_the_wire, outcome_of
@@ -202,8 +204,16 @@ async def open_office(
     office = Office()
     auth = Authenticator([SECRET])
     permissions = Permissions(anon=anon, anon_may_create_jobs=anon_may_create_jobs)
+    forgotten = ForgottenWork(
+        office.pool, FLEET, FLEET_WORK, is_known=office.roster.knows_work, clock=lambda: office.bus.fleet.now
+    )
     fleet = CommandClient(
-        office.bus, FLEET.context, freshness=office.freshness, local=office.roster_at, validate=validate
+        office.bus,
+        FLEET.context,
+        freshness=office.freshness,
+        local=office.roster_at,
+        validate=validate,
+        recall=forgotten.answer,
     )
     limits = DeviceLimits(office.bus, per_s=1000, burst=1000)
     real = Reports(office.roster, fleet, office.telemetry, limits)
@@ -233,6 +243,7 @@ async def open_office(
             office.roster,
             office.freshness.of(office.roster_at),
             office.telemetry,
+            forgotten,
             lambda: office.bus.fleet.now,
         ),
     ]

@@ -146,6 +146,7 @@ async def test_what_runs_is_not_cancelled_and_of_several_the_rest_is(office):
 
 @pytest.mark.req("DF-29")
 async def test_one_that_nobody_knows_is_404_in_the_users_words(office):
+    office.pool.rows = []
     answer = await office.ask("PATCH", f"job_assignments?id=eq.{NOBODY}", {"status": "cancelled"})
     body = await answer.json()
     assert (answer.status, body["code"], body["message"]) == (404, "NOT_FOUND", "Assignment not found")

@@ -229,11 +229,13 @@ async def test_a_bad_patch_is_400_by_name(office, body, field):
     ],
 )
 async def test_a_patch_that_names_no_job_is_refused(office, query, status, code):
+    office.pool.rows = []
     answer = await office.ask("PATCH", f"jobs?{query}", {"status": "paused"})
     assert (answer.status, (await answer.json())["code"]) == (status, code)
 
 
 async def test_a_patch_of_several_leaves_out_those_that_nobody_knows(office):
+    office.pool.rows = []
     jobs = [await office.job(), await office.job()]
     query = ",".join([jobs[0].upper(), NOBODY, jobs[1]])
     answer = await office.ask("PATCH", f"jobs?id=in.({query})&select=id,status", {"status": "paused"}, **SHOW)
@@ -241,6 +243,7 @@ async def test_a_patch_of_several_leaves_out_those_that_nobody_knows(office):
 
 
 async def test_a_refusal_of_one_of_several_says_what_was_done(office):
+    office.pool.rows = []
     ended, open_, unknown = await office.job(), await office.job(), NOBODY
     await office.ask("PATCH", f"jobs?id=eq.{ended}", {"status": "cancelled"})
     answer = await office.ask("PATCH", f"jobs?id=in.({unknown},{ended},{open_})", {"status": "paused"})

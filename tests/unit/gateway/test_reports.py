@@ -72,6 +72,7 @@ async def test_a_failure_with_all_that_an_agent_can_say(world):
 
 @pytest.mark.req("DF-10", "DF-29")
 async def test_what_is_unknown_or_over_is_said_so(world):
+    world.pool.rows = []
     device_id = await world.phone()
     world.job()
     assignment_id = world.running(device_id).assignment_id

@@ -177,6 +177,7 @@ async def test_a_long_error_is_cut(office):
 
 
 async def test_what_has_ended_or_is_unknown_cannot_fail(office):
+    office.pool.rows = []
     office.phones(1, 2)
     await office.job()
     assignment_id = office.start(1)
@@ -233,6 +234,7 @@ async def test_why_knows_assignments_and_devices(office):
 
 @pytest.mark.parametrize("name", ["assignment_id", "job_id", "device_id"])
 async def test_why_of_something_unknown_is_404_or_503_while_the_roster_is_read(office, name):
+    office.pool.rows = []
     answer = await office.ask("GET", f"rpc/why?{name}={NOBODY}")
     body = await answer.json()
     assert (answer.status, body["code"], body["details"]) == (404, "NOT_FOUND", {name: NOBODY})

@@ -9,9 +9,10 @@ from typing import Any, Final
 from drover.domain import alerts
 from drover.domain.analysis import events as e
 from drover.domain.analysis.commands import CRON
-from drover.domain.analysis.policy import ARCHIVE_AFTER, RUNS_REMEMBERED_MAX
+from drover.domain.analysis.policy import ARCHIVE_AFTER, PAST_TESTS_MAX, RUNS_REMEMBERED_MAX, RUNS_USERS_MAX
 from drover.domain.analysis.state import Analyses, Ended, Run, TestStatus, Underway, User
 from drover.domain.event import TermStarted
+from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.rules import evolve_by
 from drover.domain.timers import Timers
 
@@ -99,7 +100,14 @@ def _end(analyses: Analyses, test_id: str, status: TestStatus, at: datetime) -> 
     _forget(analyses, user.tier, test_id)
     analyses.blocked.clear(test_id)
     analyses.ended[test_id] = Ended(test.user_id, status, refunded=False)
-    analyses.timers.set(f"t:{test_id}", at + ARCHIVE_AFTER)
+    analyses.timers.set(archiving(test_id), at + ARCHIVE_AFTER)
+    analyses.past.add(archiving(test_id))
+    analyses.past.shorten(analyses.timers, sooner=ARCHIVE_AFTER - KEPT_AT_LEAST, count_max=PAST_TESTS_MAX)
+
+
+def archiving(test_id: str) -> str:
+    """Make the key of the timer that archives a test."""
+    return f"t:{test_id}"
 
 
 def _test_refunded(analyses: Analyses, event: e.TestRefunded) -> None:
@@ -123,7 +131,8 @@ def _late_report_refused(analyses: Analyses, event: e.LateReportRefused) -> None
 
 def _test_archived(analyses: Analyses, event: e.TestArchived) -> None:
     del analyses.ended[event.test_id]
-    analyses.timers.clear(f"t:{event.test_id}")
+    analyses.past.drop(archiving(event.test_id))
+    analyses.timers.clear(archiving(event.test_id))
 
 
 def _run_started(analyses: Analyses, event: e.CleanupRunStarted) -> None:
@@ -138,9 +147,11 @@ def _run_finished(analyses: Analyses, event: e.CleanupRunFinished) -> None:
     run, analyses.run = analyses.run, None
     assert run is not None
     run.duration_ms = event.duration_ms
-    analyses.runs[run.run_id] = run
-    if len(analyses.runs) > RUNS_REMEMBERED_MAX:
-        del analyses.runs[next(iter(analyses.runs))]
+    runs = analyses.runs
+    runs[run.run_id] = run
+    users = sum(len(one.users) for one in runs.values())
+    while len(runs) > RUNS_REMEMBERED_MAX or (len(runs) > 1 and users > RUNS_USERS_MAX):
+        users -= len(runs.pop(next(iter(runs))).users)
 
 
 def _notification_requested(analyses: Analyses, event: e.UserNotificationRequested) -> None:

@@ -28,7 +28,10 @@ TIMEOUT_DEFAULT_S: Final = 30 * 60
 TIMEOUT_S_MAX: Final = 7 * 24 * 3600
 TIMED_OUT_MESSAGE: Final = "시스템 타임아웃으로 자동 정리됨"
 ARCHIVE_AFTER: Final = timedelta(hours=24)
-"""How long the decider remembers an ended test. A report that comes later gets 404."""
+"""How long the decider remembers an ended test, unless too many have ended since. Later reports are answered from the
+read model."""
+PAST_TESTS_MAX: Final = 50_000
+"""How many ended tests the decider remembers, besides those that ended within `KEPT_AT_LEAST`."""
 
 MESSAGE_BYTES_MAX: Final = 1000
 """Maximum size of a worker's error message, in UTF-8. Longer ones are cut."""
@@ -42,5 +45,7 @@ NOTICES_MAX: Final = 20
 """The maximum number of users that one step of a cleanup notifies; the next step continues."""
 RUNS_REMEMBERED_MAX: Final = 256
 """How many finished cleanups the decider remembers. The read model keeps all of them."""
+RUNS_USERS_MAX: Final = 50_000
+"""How many users of finished cleanups the decider remembers in all. It always remembers the last cleanup."""
 USERS_PER_ANSWER_MAX: Final = 1000
 """The maximum number of users in one answer about a cleanup. Callers get the others by an offset."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from drover.domain.past import Past
 from drover.domain.timers import Timers
 
 
@@ -48,7 +49,7 @@ class Underway(msgspec.Struct):
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
-    """What the state keeps of an ended test for a day, to answer late reports."""
+    """What the state keeps of an ended test for a while, to answer late reports."""
 
     user_id: str
     status: TestStatus
@@ -87,6 +88,8 @@ class Analyses(msgspec.Struct):
     """Number of users by tier."""
     tests: dict[str, Underway] = {}
     ended: dict[str, Ended] = {}
+    past: Past = msgspec.field(default_factory=Past)
+    """The tests in `ended`."""
     waiting: dict[str, Timers] = {}
     """By tier: running tests that no cleanup has found stalled, ordered by start."""
     blocked: Timers = msgspec.field(default_factory=Timers)

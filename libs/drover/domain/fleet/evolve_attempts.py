@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from drover.domain.event import TermStarted
 from drover.domain.fleet import events as e
+from drover.domain.fleet.evolve_past import note_past, shed_taken_back
 from drover.domain.fleet.index import (
     add_to_route,
     refresh,
@@ -260,10 +261,12 @@ def _end_assignment(
         job.taken_back[assignment.assignment_id] = None
     else:
         job.ran[device.device_id] = assignment.assignment_id
-    # Reuse the id objects of job and device: thousands of these records are kept for a day.
+    # Reuse the id objects of job and device: thousands of these records are kept.
     fleet.ended[assignment.assignment_id] = Ended(
         job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced, failures=assignment.failures
     )
+    shed_taken_back(fleet, job, most=2)  # one was added at most, so the number falls again
+    note_past(fleet, job, event.at)
     device.updated_at = event.at
     refresh_withdrawal(fleet, job)
     refresh(fleet, device)
@@ -272,8 +275,8 @@ def _end_assignment(
 def _stale_report_refused(fleet: Fleet, event: e.StaleReportRefused) -> None:
     if (assignment := fleet.assignments.get(event.assignment_id)) is not None:
         assignment.stale_noted.append(event.run)
-    else:
-        fleet.ended[event.assignment_id].late_noted = True
+    elif (ended := fleet.ended.get(event.assignment_id)) is not None:
+        ended.late_noted = True
 
 
 EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from drover.domain.fleet import events as e
+from drover.domain.fleet.evolve_past import forget_past, note_past, shed_taken_back
 from drover.domain.fleet.index import (
     look_for_devices,
     pcs_to_see,
@@ -130,14 +131,17 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
     fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
     refresh_reopening(fleet, job)
     refresh_withdrawal(fleet, job)
+    note_past(fleet, job, at)
 
 
 def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
     """Let devices that have not completed the job get it again. Assignments by name keep their ids."""
     job = fleet.jobs[event.job_id]
+    forget_past(fleet, job.job_id)
     completed = {d: a for d, a in job.ran.items() if fleet.ended[a].status is AssignmentStatus.COMPLETED}
     job.taken_back |= dict.fromkeys(a for d, a in job.ran.items() if d not in completed)
     job.ran, job.failed, job.replaced, job.counted = completed, 0, 0, len(completed) + len(job.live)
+    shed_taken_back(fleet, job, most=len(job.taken_back))
     job.wanted, job.paused_for, job.ended_at, job.returned_at = True, None, None, None
     fleet.open_jobs += 1
     for device_id in job.was_named:
@@ -153,6 +157,7 @@ def _job_archived(fleet: Fleet, event: e.JobArchived) -> None:
     for assignment_id in (*job.ran.values(), *job.taken_back):
         fleet.ended.pop(assignment_id, None)
     fleet.timers.clear(job_timer(event.job_id))
+    forget_past(fleet, event.job_id)
 
 
 def _job_need_added(fleet: Fleet, event: e.JobNeedAdded) -> None:

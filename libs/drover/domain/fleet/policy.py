@@ -85,6 +85,14 @@ THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)
 ARCHIVE_AFTER: Final = timedelta(hours=24)
+"""How long the state remembers an ended job with its assignments, unless too many have ended since."""
+PAST_JOBS_MAX: Final = 1_000
+"""How many ended jobs the state remembers, besides those that ended within `KEPT_AT_LEAST`. Deactivated jobs, which may
+be opened again, are counted apart from the others, with the same maximum."""
+PAST_ASSIGNMENTS_MAX: Final = 50_000
+"""How many assignments of ended jobs the state remembers, likewise."""
+TAKEN_BACK_MAX: Final = 1_000
+"""How many assignments that were taken back the state remembers of one job."""
 
 FOLLOW_UP_EVENTS_MAX: Final = 180
 """The maximum number of events that may follow from one command; ticks continue. At about 480 bytes each, they and the

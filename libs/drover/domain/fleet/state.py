@@ -12,6 +12,7 @@ import msgspec
 
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.policy import ATTEMPTS_MAX
+from drover.domain.past import Past
 from drover.domain.timers import Timers
 
 
@@ -236,7 +237,7 @@ class Job(msgspec.Struct):
     """By device, the assignment of this job that ended there, in success or failure. Such a device does not get the job
     again automatically."""
     taken_back: dict[str, None] = {}
-    """Assignments that were cancelled, and whose device may still get the job."""
+    """Assignments that were cancelled, and whose device may still get the job: the last ones."""
     cut_off: dict[str, str] = {}
     """By device: its assignment by name, if it was cancelled because the job was deactivated. It is opened again with
     the job."""
@@ -307,6 +308,10 @@ class Fleet(msgspec.Struct):
     looks: int = 0
     assignments: dict[str, Assignment] = {}
     ended: dict[str, Ended] = {}
+    past: Past = msgspec.field(default_factory=Past)
+    """Ended jobs without a live assignment, but not the deactivated ones."""
+    shelved: Past = msgspec.field(default_factory=Past)
+    """Deactivated jobs without a live assignment. They may be opened again."""
     withdrawing: dict[str, None] = {}
     """Jobs whose pending assignments are being withdrawn."""
     reopening: dict[str, None] = {}

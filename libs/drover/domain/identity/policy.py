@@ -38,6 +38,11 @@ ROTATIONS_IN_GRACE_MAX: Final = 8
 ENDED_KEPT: Final = timedelta(hours=1)
 """How long an ended session stays in the state: the longest life of an access token. A process that starts within this
 time must still learn that the session has ended."""
+ENDED_MAX: Final = 100_000
+"""From this number of ended sessions in the state on, new sessions are refused. Ended sessions cannot be forgotten
+earlier, because their access tokens would be valid again."""
+ALERTS_MAX: Final = 1_000
+"""From this number of open alerts on, no further one is raised."""
 FIRED_AT_ONCE_MAX: Final = 200
 """The maximum number of deadlines that one decision fires; the next decision fires the rest."""
 ALERT_LASTS: Final = timedelta(days=1)

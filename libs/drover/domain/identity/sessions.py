@@ -14,7 +14,9 @@ from drover.domain.identity import events as e
 from drover.domain.identity.commands import EndAllSessions, EndSession, ListSessions, RotateRefresh, StartSession
 from drover.domain.identity.policy import (
     ALERT_LASTS,
+    ALERTS_MAX,
     ENDED_KEPT,
+    ENDED_MAX,
     GRACE,
     REUSED,
     ROTATIONS_IN_GRACE_MAX,
@@ -33,6 +35,8 @@ def start_session(identity: Identity, command: StartSession, now: datetime) -> D
         return reject(Code.CONFLICT, "The account has changed while its password was checked")
     if command.session_id in identity.sessions or command.session_id in identity.ended:
         return reject(Code.UNIQUE_VIOLATION, "There is a session with this id already")
+    if len(identity.ended) >= ENDED_MAX:
+        return reject(Code.RATE_LIMITED, "Too many sessions have ended within the last hour", retry_after_s=60)
     allowed = min(command.sessions_max or SESSIONS_PER_ACCOUNT_MAX, SESSIONS_PER_ACCOUNT_MAX)
     # Several sessions may have to end if the limit was higher before; at most a hundred.
     too_many = max(0, len(account.sessions) + 1 - allowed)
@@ -62,15 +66,17 @@ def rotate_refresh(identity: Identity, command: RotateRefresh, now: datetime) ->
     return refuse_recording(
         reused_rejection(),
         _end(session, REUSE, now),
-        *raise_alert(
-            identity.alerts,
-            REUSED,
-            session.session_id,
-            "A refresh token was used twice: somebody may have a copy. The session was ended.",
-            now,
-            until=now + ALERT_LASTS,
-            account_id=session.account_id,
-        ),
+        *_alert_of_reuse(identity, session, now),
+    )
+
+
+def _alert_of_reuse(identity: Identity, session: Session, now: datetime) -> list[Event]:
+    if len(identity.alerts) >= ALERTS_MAX:
+        return []
+    text = "A refresh token was used twice: somebody may have a copy. The session was ended."
+    until = now + ALERT_LASTS
+    return raise_alert(
+        identity.alerts, REUSED, session.session_id, text, now, until=until, account_id=session.account_id
     )
 
 

@@ -58,7 +58,7 @@ def add_alarm(state: Reminders, command: AddAlarm, now: datetime, policy: Policy
         body=cut(command.body or ""),
         next_alarm_time=due if _means_now(due, now) else now,
         sent_count=command.sent_count or SENT_COUNT_FIRST,
-        life=state.deleted.get(command.page_id, 0) + 1,
+        life=state.next_life(command.page_id),
     )
     steps: list[Step] = [partial(_schedule, command), partial(_edit, command)]
     if command.processed_at is not None and _means_now(due, now):

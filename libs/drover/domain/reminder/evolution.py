@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
 from drover.domain.event import TermStarted
+from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.reminder import events as e
-from drover.domain.reminder.policy import KEYS_REMEMBERED_FOR
+from drover.domain.reminder.policy import KEYS_REMEMBERED_FOR, KEYS_REMEMBERED_MAX
 from drover.domain.reminder.sending import NOT_THE_PROVIDERS
 from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of, seconds_of
 from drover.domain.reminder.texts import pack
 
 _REMEMBERED_S: Final = int(KEYS_REMEMBERED_FOR.total_seconds())
+_KEPT_S: Final = int(KEPT_AT_LEAST.total_seconds())
 
 
 def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
@@ -115,10 +117,18 @@ def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
 def _remember_keys(state: Reminders, stone: Tombstone) -> None:
     state.deleted[stone.page_id] = stone.life
     state.deletions.append(stone)
-    while state.deletions[0].at_s < stone.at_s - _REMEMBERED_S:
+    while _is_too_old(state, state.deletions[0], stone.at_s):
         old = state.deletions.popleft()
         if state.deleted.get(old.page_id) == old.life:
             del state.deleted[old.page_id]
+            if old.at_s >= stone.at_s - _REMEMBERED_S:
+                state.life_floor = max(state.life_floor, old.life)
+
+
+def _is_too_old(state: Reminders, stone: Tombstone, now_s: int) -> bool:
+    if stone.at_s < now_s - _REMEMBERED_S:
+        return True
+    return len(state.deletions) > KEYS_REMEMBERED_MAX and stone.at_s < now_s - _KEPT_S
 
 
 def _dispatched(state: Reminders, event: e.AlarmDispatched) -> None:

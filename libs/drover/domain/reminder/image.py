@@ -42,6 +42,7 @@ class ReminderImage(msgspec.Struct):
     once: list[str] = []
     outside: list[str] = []
     unlisted: list[str] = []
+    life_floor: int = 0
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -59,6 +60,7 @@ def to_image(state: Reminders) -> ReminderImage:
         once=sorted(state.once),
         outside=sorted(state.outside),
         unlisted=sorted(state.unlisted),
+        life_floor=state.life_floor,
     )
 
 
@@ -95,6 +97,7 @@ def from_image(image: ReminderImage) -> Reminders:
     state.alerts, state.timers = image.alerts, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
     state.outside, state.unlisted = set(image.outside), set(image.unlisted)
+    state.life_floor = image.life_floor
     return state
 
 

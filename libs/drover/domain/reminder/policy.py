@@ -43,6 +43,9 @@ KEYS_REMEMBERED_FOR: Final = timedelta(days=2)
 """How long the `life` number of a deleted page is remembered. If the page is registered again within this time, its
 sendings get other keys than before; with the same keys a provider could drop them as duplicates. Such providers
 remember keys for a day."""
+KEYS_REMEMBERED_MAX: Final = 100_000
+"""How many deleted pages a partition remembers, besides those that were deleted within `KEPT_AT_LEAST`. Of the others
+it remembers only their highest `life` number."""
 FAILURES_ALERT_AT: Final = 20
 """After this many failed sendings in a row, of any alarms of a partition, an alert about the provider is raised."""
 CROWDED_ALERT_LASTS: Final = timedelta(hours=24)

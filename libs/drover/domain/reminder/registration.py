@@ -48,7 +48,7 @@ def _register(state: Reminders, command: RegisterByPage, now: datetime, policy: 
             body=cut(command.body or ""),
             next_alarm_time=now,
             sent_count=SENT_COUNT_FIRST,
-            life=state.deleted.get(command.page_id, 0) + 1,
+            life=state.next_life(command.page_id),
         ),
     )
 

@@ -101,6 +101,7 @@ class Reminders:
         "failed_in_row",
         "fetch_limit",
         "in_hand",
+        "life_floor",
         "once",
         "outside",
         "recovering",
@@ -130,12 +131,19 @@ class Reminders:
         self.deleted: dict[str, int] = {}
         """The `life` numbers of the alarms of recently deleted pages, by page id."""
         self.deletions: deque[Tombstone] = deque()
+        self.life_floor = 0
+        """The highest `life` number of the pages that were forgotten early. An alarm of a page that is not known gets a
+        higher one, because the page may have been one of them."""
         self.alerts: dict[str, str] = {}
         self.timers = Timers()
         """Timers of alerts."""
         self.failed_in_row = 0
         self.fetch_limit: int | None = None
         """The fetch limit that was set at run time. None: the configured one applies."""
+
+    def next_life(self, page_id: str) -> int:
+        """Return the `life` number for a new alarm of this page: it had no alarm with this number lately."""
+        return self.deleted.get(page_id, self.life_floor) + 1
 
     def lists(self, user_id: str) -> bool:
         """Whether the user has a row in `user_info`."""

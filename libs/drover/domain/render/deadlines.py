@@ -10,7 +10,7 @@ from typing import Final
 from drover.domain.alerts import expire_alert
 from drover.domain.decider import NOTHING, Decision, Tick, accept
 from drover.domain.event import Event
-from drover.domain.render.alerts import alert_of_workers
+from drover.domain.render.alerts import alert_of_workers, alerts_over
 from drover.domain.render.events import RenderArchived
 from drover.domain.render.faults import after
 from drover.domain.render.policy import DEADLINES_PER_TICK_MAX, Fault, Policy
@@ -52,7 +52,8 @@ def _timeout(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) 
 
 
 def _archive(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) -> list[Event]:
-    return [RenderArchived(int(render_id))]
+    render = queue.renders[int(render_id)]
+    return [RenderArchived(render.render_id), *alerts_over(queue, render, "archived", proven=False)]
 
 
 def _alert(policy: Policy, queue: RenderQueue, key: str, now: datetime) -> list[Event]:

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
 from drover.domain.event import TermStarted
+from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.render import events as e
 from drover.domain.render import evolve_mapping
 from drover.domain.render.commands import RequestRender
 from drover.domain.render.evolve_workers import watch_workers
-from drover.domain.render.policy import ARCHIVE_AFTER
+from drover.domain.render.policy import ARCHIVE_AFTER, PAST_RENDERS_MAX
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
 from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in_queue, timeout_timer
 from drover.domain.spec import fields_of
@@ -110,6 +111,7 @@ def _requeued(queue: RenderQueue, event: e.RenderRequeued) -> None:
     render.status = Status.PENDING
     render.recovery_count = event.recovery_count
     queue.timers.clear(archive_timer(event.render_id))
+    queue.past.drop(archive_timer(event.render_id))
     if event.generation != render.generation:
         render.generation, render.uid = event.generation, event.uid
         render.touched = render.rendered = False
@@ -155,6 +157,8 @@ def _end(queue: RenderQueue, render: Render, event: e.RenderEvent) -> None:
     queue.pending.clear(place_in_queue(render.render_id))
     queue.timers.clear(timeout_timer(render.render_id))
     queue.timers.set(archive_timer(render.render_id), event.at + ARCHIVE_AFTER)
+    queue.past.add(archive_timer(render.render_id))
+    queue.past.shorten(queue.timers, sooner=ARCHIVE_AFTER - KEPT_AT_LEAST, count_max=PAST_RENDERS_MAX)
 
 
 def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEvent) -> None:
@@ -178,6 +182,7 @@ def _stop_over(queue: RenderQueue, event: e.RenderStopped | e.StopAbandoned) -> 
 
 def _archived(queue: RenderQueue, event: e.RenderArchived) -> None:
     del queue.renders[event.render_id]
+    queue.past.drop(archive_timer(event.render_id))
     queue.timers.clear(archive_timer(event.render_id))
 
 

@@ -12,7 +12,10 @@ import msgspec
 from drover.domain.backoff import Backoff
 
 ARCHIVE_AFTER: Final = timedelta(hours=24)
-"""How long an ended render stays in the state. Within this time it can be run again."""
+"""How long an ended render stays in the state, unless too many have ended since. Within this time it can be run
+again."""
+PAST_RENDERS_MAX: Final = 5_000
+"""How many ended renders the state remembers, besides those that ended within `KEPT_AT_LEAST`."""
 RECOVERIES_QUIET: Final = 3
 """How often a render may lose its worker before an alert is raised."""
 OPEN_RENDERS_MAX: Final = 5_000

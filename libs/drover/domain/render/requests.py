@@ -122,7 +122,7 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
     if (refusal := moved_on(render, command.only_if)) is not None:
         return refusal
     if render is None:
-        return ended(queue, command.render_id, render, "run again: it ended more than a day ago")
+        return ended(queue, command.render_id, render, "run again: it ended too long ago, so request it anew")
     if render.status not in (Status.FAILED, Status.CANCELLED):
         return reject(
             Code.CONFLICT,

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.past import Past
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.timers import Timers
 
@@ -101,6 +102,8 @@ class Composition(msgspec.Struct):
 class RenderQueue(msgspec.Struct):
     renders: dict[int, Render] = {}
     """Renders that have not ended, or that ended recently."""
+    past: Past = msgspec.field(default_factory=Past)
+    """Renders that have ended."""
     last_id: int = 0
     pending: Timers = msgspec.field(default_factory=Timers)
     """Renders that wait for a worker, by request time: the first is next."""

@@ -14,8 +14,8 @@ from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.analysis.commands import ChangeTest, RecordTest
-from drover.domain.analysis.policy import ARCHIVE_AFTER
 from drover.domain.analysis.state import TestStatus
+from drover.domain.past import KEPT_AT_LEAST
 from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import Insert, Merge, Target, Update, WriteTable, can_change, each
 from drover.gateway.writes.edge import Edge
@@ -26,8 +26,8 @@ from drover.web.postgrest.ast import Column, Filter, Query
 from drover.web.postgrest.read import fetch
 
 RELATION: Final = "saju_tests"
-FORGOTTEN_AFTER: Final = ARCHIVE_AFTER / 2
-"""The writer may have forgotten tests that ended longer ago. Half of `ARCHIVE_AFTER`, because clocks differ."""
+FORGOTTEN_AFTER: Final = KEPT_AT_LEAST / 2
+"""The writer may have forgotten tests that ended longer ago. Half of `KEPT_AT_LEAST`, because clocks differ."""
 
 
 class _Id(msgspec.Struct):

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from drover.bus.messages import Accepted
+from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
 from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
 from drover.domain.fleet.job_spec import JobSpec
@@ -79,8 +79,17 @@ async def _apply(change: TaskChange, targets: Sequence[Target], sending: Sending
         else:
             commands[target.id] = _COMMANDS[change.status](target.id)
     outcomes = await sending.send(list(commands.values()), list(commands))
-    results.update(zip(commands, outcomes, strict=True))
+    for id_, outcome in zip(commands, outcomes, strict=True):
+        results[id_] = None if _is_satisfied(change, outcome) else outcome
     return [results[target.id] for target in targets]
+
+
+def _is_satisfied(change: TaskChange, outcome: Outcome) -> bool:
+    """Whether the task was refused because it had already ended like this, so long ago that the roster has forgotten
+    it."""
+    if not isinstance(outcome, Rejected):
+        return False
+    return (outcome.details or {}).get("status") in _ENDED_AS.get(change.status, ())
 
 
 TASKS: Final = WriteTable(

@@ -2,11 +2,12 @@
 
 import pytest
 
-from drover.domain.analysis import ANALYSIS
+from drover.domain.analysis import ANALYSIS, evolution
 from drover.domain.analysis import commands as c
 from drover.domain.analysis import events as e
 from drover.domain.analysis.policy import MESSAGE_BYTES_MAX, REMAINING_MAX, UNDER_WAY_PER_USER_MAX
 from drover.domain.decider import Rejection
+from drover.domain.errors import Code
 from drover.testing.scenario import given
 from tests.unit.domain.analysis.world import (
     ANN,
@@ -132,3 +133,14 @@ def test_an_ended_test_is_forgotten_after_a_day_and_its_user_is_not():
 def test_a_recorded_refusal_is_told_again_from_its_events():
     scenario = with_tests(T1).given(e.TestCompleted(T1, ANN, None)).when(c.FailTest(T1))
     assert isinstance(ANALYSIS.answer(scenario.decision.events), Rejection)
+
+
+@pytest.mark.req("YR-10")
+def test_the_oldest_ended_test_leaves_earlier_when_too_many_have_ended(monkeypatch):
+    monkeypatch.setattr(evolution, "PAST_TESTS_MAX", 1)
+    scenario = with_tests(T1, T2).when(c.CompleteTest(T1)).when(c.CompleteTest(T2))
+    scenario.after(minutes=20, seconds=-1).ticked().then_nothing()
+    scenario.after(seconds=1).ticked().then(e.TestArchived(T1))
+    scenario.when(c.CompleteTest(T1)).then_rejected(Code.NOT_FOUND)
+    scenario.when(c.FailTest(T2)).then_rejected(Code.STALE_ATTEMPT, e.LateReportRefused)
+    scenario.after(hours=23, minutes=40).ticked().then(e.TestArchived(T2))

@@ -8,7 +8,7 @@ import pytest
 
 from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.errors import Code
-from drover.domain.identity import IDENTITY
+from drover.domain.identity import IDENTITY, sessions
 from drover.domain.identity import events as e
 from drover.domain.identity.commands import EndAllSessions, EndSession, ListSessions
 from drover.domain.identity.policy import GRACE, ROTATIONS_IN_GRACE_MAX, SESSIONS_PER_ACCOUNT_MAX
@@ -191,3 +191,11 @@ def test_without_a_limit_there_is_still_a_bound():
     assert len(scenario.state.accounts[KIM].sessions) == SESSIONS_PER_ACCOUNT_MAX
     assert session_id(0) not in scenario.state.sessions
     scenario.when(EndAllSessions(KIM)).then(*[e.SessionEnded] * SESSIONS_PER_ACCOUNT_MAX)
+
+
+@pytest.mark.req("YR-10")
+def test_sessions_are_refused_rather_than_ended_ones_forgotten(monkeypatch):
+    monkeypatch.setattr(sessions, "ENDED_MAX", 1)
+    scenario = given(IDENTITY, created()).when(start(S1)).when(EndSession(S1, None, "signed_out"))
+    scenario.when(start(S2)).then_rejected(Code.RATE_LIMITED)
+    scenario.after(hours=1).ticked().when(start(S2)).then(e.SessionStarted)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from drover.domain.reminder import REMINDER
+from drover.domain.reminder import REMINDER, evolution
 from drover.domain.reminder import commands as c
 from drover.domain.reminder.due import STALE_MIN
 from drover.domain.reminder.texts import DEFLATED_FROM_BYTES, pack, unpack
@@ -77,3 +77,26 @@ def test_from_a_snapshot_the_same_commands_have_the_same_effect():
         world.after(hours=7).claimed().sent("in_hand").registered("gone").scheduled(utc(2026, 7, 1), "gone")
     assert REMINDER.to_image(one.state) == REMINDER.to_image(two.state)
     assert one.alarm("gone").life == 2
+
+
+@pytest.mark.req("YR-10")
+def test_a_page_that_was_forgotten_early_never_gets_the_keys_of_before(monkeypatch):
+    monkeypatch.setattr(evolution, "KEYS_REMEMBERED_MAX", 1)
+    world = World()
+    for _ in range(2):
+        world.registered("again").when(c.DeletePages(("again",), USER))
+    lives = [stone.life for stone in world.state.deletions]
+    for page in ("other", "another"):
+        world.after(minutes=30).registered(page).when(c.DeletePages((page,), USER))
+    assert "again" not in world.state.deleted
+    world.state = world.decider.from_image(world.decider.to_image(world.state))
+    assert world.registered("again").alarm("again").life > max(lives)
+
+
+@pytest.mark.req("YR-10")
+def test_a_page_is_remembered_for_twenty_minutes_however_many_others_are_deleted(monkeypatch):
+    monkeypatch.setattr(evolution, "KEYS_REMEMBERED_MAX", 1)
+    world = World()
+    for number in range(9):
+        world.registered(f"page-{number}").when(c.DeletePages((f"page-{number}",), USER)).after(minutes=1)
+    assert len(world.state.deleted) == 9

@@ -4,7 +4,8 @@ import pytest
 
 from drover.domain.alerts import AlertRaised
 from drover.domain.errors import Code
-from drover.domain.render.commands import GetRender, RerunRender
+from drover.domain.render import evolution
+from drover.domain.render.commands import CancelRender, ClaimRender, GetRender, ReportWork, RerunRender
 from drover.domain.render.events import RenderArchived
 from tests.unit.domain.render.world import ENDED_STATES, HAND, WORKING_STATES, queue, queue_of, request, requested
 
@@ -36,3 +37,29 @@ def test_what_waits_is_not_archived_however_long():
 def test_its_number_is_not_given_again():
     scenario = queue(*ENDED_STATES["completed"]).after(days=2).ticked().when(request()).then_answers(id=2)
     assert list(queue_of(scenario).renders) == [2]
+
+
+@pytest.mark.req("YR-10")
+def test_the_oldest_leaves_earlier_when_too_many_have_ended(monkeypatch):
+    monkeypatch.setattr(evolution, "PAST_RENDERS_MAX", 1)
+    scenario = queue(requested(1), requested(2)).when(CancelRender(1)).when(CancelRender(2))
+    scenario.after(minutes=20, seconds=-1).ticked().then_nothing()
+    scenario.after(seconds=1).ticked().then(RenderArchived(1))
+    scenario.when(RerunRender(1)).then_rejected(Code.CONFLICT)
+    scenario.after(hours=23, minutes=40).ticked().then(RenderArchived(2))
+
+
+@pytest.mark.req("YR-10")
+def test_one_that_is_run_again_stays(monkeypatch):
+    monkeypatch.setattr(evolution, "PAST_RENDERS_MAX", 1)
+    scenario = queue(requested(1), requested(2)).when(CancelRender(1)).when(CancelRender(2)).when(RerunRender(1))
+    scenario.after(minutes=21).ticked()
+    assert list(queue_of(scenario).renders) == [1, 2]
+
+
+@pytest.mark.req("YR-10")
+def test_the_alerts_of_a_render_leave_with_it():
+    scenario = queue(requested()).when(ClaimRender(1, "mine")).when(ReportWork(1, "failed", message="no"))
+    assert list(queue_of(scenario).alerts) == ["render_failed:1"]
+    scenario.after(hours=24).ticked()
+    assert queue_of(scenario).alerts == {}
