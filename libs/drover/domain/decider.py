@@ -113,6 +113,5 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """For every retired event type, a function that converts its fields to those of its successor. It sets `type` to
     the successor's name."""
     version: int = 1
-    """The version of the rules. Raise it whenever `evolve` gives another state for the same events. Keep an earlier
-    version in `image_migrations` only if the rules work correctly on its states, too; otherwise a new process folds the
-    log anew, beside the one that leads."""
+    """The version of the rules. Raise it, and empty `image_migrations`, if the rules would go wrong on a state that the
+    `evolve` of before has made. A new process then folds the log anew, beside the one that leads."""

@@ -45,5 +45,4 @@ ANALYSIS: Final = Decider(
     events=AnalysisEvent,
     state=Analyses,
     image_migrations={"e10f46da5a3538b3": None},
-    version=2,
 )

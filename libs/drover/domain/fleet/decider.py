@@ -82,5 +82,5 @@ FLEET: Final = Decider(
     events=FleetEvent,
     state=Fleet,
     image_migrations={"4a7177b8895f0eb2": None},
-    version=7,
+    version=6,
 )

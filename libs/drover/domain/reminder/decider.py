@@ -83,7 +83,7 @@ def reminder_decider(policy: Policy) -> Decider[Reminders]:
         to_image=to_image,
         from_image=from_image,
         image_migrations={"c0e485ba39d54049": None},
-        version=2,
+        version=1,
     )
 
 

@@ -73,7 +73,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         events=QueueEvent,
         state=RenderQueue,
         image_migrations={"32f6282a4a91b2f2": None},
-        version=5,
+        version=4,
     )
 
 
