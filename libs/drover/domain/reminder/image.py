@@ -42,6 +42,7 @@ class ReminderImage(msgspec.Struct):
     once: list[str] = []
     outside: list[str] = []
     unlisted: list[str] = []
+    ahead_s: float = 0.0
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -59,6 +60,7 @@ def to_image(state: Reminders) -> ReminderImage:
         once=sorted(state.once),
         outside=sorted(state.outside),
         unlisted=sorted(state.unlisted),
+        ahead_s=state.ahead_s,
     )
 
 
@@ -94,6 +96,7 @@ def from_image(image: ReminderImage) -> Reminders:
     state.deleted = {stone.page_id: stone.life for stone in image.deletions}
     state.alerts, state.timers = image.alerts, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
+    state.ahead_s = image.ahead_s
     state.outside, state.unlisted = set(image.outside), set(image.unlisted)
     return state
 
