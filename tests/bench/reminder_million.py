@@ -42,7 +42,7 @@ from drover.writer.fold import Fold, encode_image
 from drover.writer.nats_writer import prepare
 from drover.writer.snapshots import snapshot_version
 from tests.bench.report import Figure, at_most
-from tests.chunks import each
+from tests.chunks import each, latest
 from tests.settings import load
 
 ALARMS = 1_000_000
@@ -102,11 +102,11 @@ def _save_snapshots(url: str, first_due_s: int) -> None:
                 term = TermStarted(1, "bench", n=1, at=now, by="writer:bench", cause=str(uuid4()))
                 commit = Commit(str(uuid4()), 1, codec.encode([term]))
                 fold: Fold[Reminders] = Fold(REMINDER)
-                fold.seq = await JetStreamLog(client, partition).append(commit, 0)
+                fold.seq, fold.commit = await JetStreamLog(client, partition).append(commit, 0), commit.id
                 fold.n, fold.at, fold.epoch, fold.state = 1, now, 1, made.pop(name)
                 image = encode_image(fold)
                 chunks = [image[at : at + CHUNK_BYTES] for at in range(0, len(image), CHUNK_BYTES)]
-                await JetStreamSnapshots(client).save(partition, version, each(*chunks))
+                await JetStreamSnapshots(client).save(partition, version, each(*chunks), seq=fold.seq, commit=commit.id)
 
     uvloop.run(main())
 
@@ -176,7 +176,7 @@ async def _running() -> Iterator[Figure]:
         client = await stack.enter_async_context(connected(server.url, "bench"))
         names = partition_names(PARTITIONS)
         data = [
-            await JetStreamSnapshots(client).load(Partition("reminder", name), snapshot_version(REMINDER))
+            await latest(JetStreamSnapshots(client), Partition("reminder", name), snapshot_version(REMINDER))
             for name in names
         ]
         began = perf_counter()

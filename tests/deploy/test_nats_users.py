@@ -20,7 +20,7 @@ from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_re
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
-from tests.chunks import each
+from tests.chunks import each, latest
 from tests.deploy.permitted_nats import DEPLOY
 from tools import nats_users
 from tools.nats_users import PEERS, STREAMS, SYSTEM, USERS, publishes, subscribes
@@ -187,9 +187,9 @@ async def test_any_service_may_make_the_streams_and_a_writer_keep_its_snapshots(
             await prepare(client, CONTEXTS)
             for context in USERS[name].writes:
                 snapshots = JetStreamSnapshots(client)
-                for content in (b"first", b"second"):  # the second one clears the first away
-                    await snapshots.save(Partition(context), "v1", each(content))
-                assert await snapshots.load(Partition(context), "v1") == b"second"
+                for seq in (1, 2, 3):  # the third one clears the first away
+                    await snapshots.save(Partition(context), "v1", each(b"state %d" % seq), seq=seq, commit="c")
+                assert await latest(snapshots, Partition(context), "v1") == b"state 3"
     assert permitted_nats.violations() == []
     assert set(STREAMS) == {*LOG, "SNAPSHOTS", "KV_drover_leases"}
 

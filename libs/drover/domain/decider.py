@@ -105,9 +105,13 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     to_image: Callable[[S], Any] = _as_it_is
     """Turns a state into the form that snapshots store, without the parts that can be derived."""
     from_image: Callable[[Any], S] = _as_it_is
+    image_migrations: Mapping[str, Callable[[Any], Any] | None] = {}
+    """By version of earlier snapshots (a file in contracts/snapshots), how their state becomes one of the present type:
+    a function of plain dicts and lists, or None if the present type reads them as they are. Other versions are
+    ignored."""
     upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
     """For every retired event type, a function that converts its fields to those of its successor. It sets `type` to
     the successor's name."""
     version: int = 1
-    """The version of the rules. Raise it whenever `evolve` gives another state for the same events: older snapshots are
-    then ignored."""
+    """The version of the rules. Raise it whenever `evolve` gives another state for the same events, and empty
+    `image_migrations`: a new process then folds the log anew, beside the one that leads."""

@@ -16,7 +16,7 @@ from drover.history.checkpoints import FoldCheckpoints
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
-from drover.writer.snapshots import Snapshotter, snapshot_version
+from drover.writer.snapshots import Snapshotter
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
 RETRY_PAUSE_S: Final = 2.0
@@ -69,9 +69,9 @@ class Checkpointer:
             await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _follow(self) -> None:
-        partition = self._log.partition
         fold = await self._snapshots.load() or Fold(self._decider)
-        await self._checkpoints.forget_others(partition, snapshot_version(self._decider))
+        if fold.seq:
+            await self._checkpoints.forget_unused(self._log.partition, fold.at)
 
         def keep(commit: StoredCommit) -> None:
             fold.apply(commit)

@@ -3,6 +3,7 @@ ids."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -16,6 +17,7 @@ from drover.eventlog.log import StoredCommit
 from drover.writer.idempotency import CommitMark, Memory, MemoryEntry, Remembered, memory_of, split_id
 
 S = TypeVar("S")
+Encoded = bytes | bytearray | msgspec.Raw
 
 FOLD_VERSION: Final = 1
 """The version of the code in this module. Increase it when this code computes another fold from the same log."""
@@ -36,6 +38,8 @@ class Fold(Generic[S]):
     def __init__(self, decider: Decider[S]) -> None:
         self.state: S = decider.initial()
         self.seq = 0
+        self.commit = ""
+        """The id of the commit at `seq`. Empty: unknown, or there is none."""
         self.n = 0
         self.at: datetime = UNSTAMPED
         self.epoch = 0
@@ -62,7 +66,7 @@ class Fold(Generic[S]):
                 key, digest = split_id(cause)
                 ids[key] = memory_of(mark, digest)
         self.remembered.absorb(self.at, ids)
-        self.seq = commit.seq
+        self.seq, self.commit = commit.seq, commit.id
 
 
 class FoldImage(msgspec.Struct):
@@ -74,6 +78,8 @@ class FoldImage(msgspec.Struct):
     epoch: int
     remembered: list[MemoryEntry]
     state: msgspec.Raw
+    commit: str = ""
+    """The id of the commit at `seq`. Empty: an earlier release saved it."""
 
 
 def encode_image(fold: Fold[Any]) -> bytes:
@@ -85,14 +91,19 @@ def encode_image(fold: Fold[Any]) -> bytes:
             fold.epoch,
             list(fold.remembered.entries()),
             msgspec.Raw(msgspec.msgpack.encode(fold.to_image(fold.state))),
+            fold.commit,
         )
     )
 
 
-def decode_image(decider: Decider[S], data: bytes) -> Fold[S]:
+def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], Any] | None = None) -> Fold[S]:
+    """Decode a fold. `migrate`: converts the state from the form of an earlier version, as plain dicts and lists."""
     image = msgspec.msgpack.decode(data, type=FoldImage)
     fold = Fold(decider)
-    fold.seq, fold.n, fold.at, fold.epoch = image.seq, image.n, image.at, image.epoch
+    fold.seq, fold.n, fold.at, fold.epoch, fold.commit = image.seq, image.n, image.at, image.epoch, image.commit
     fold.remembered.restore(image.remembered)
-    fold.state = decider.from_image(msgspec.msgpack.decode(image.state, type=decider.state))
+    state: Encoded = image.state
+    if migrate is not None:
+        state = msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))
+    fold.state = decider.from_image(msgspec.msgpack.decode(state, type=decider.state))
     return fold

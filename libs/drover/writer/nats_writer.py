@@ -101,7 +101,7 @@ def nats_writer(
         decider,
         JetStreamLog(client, where),
         lease if peers is None else SharedLease(lease, partition, peers),
-        Snapshotter(decider, where, JetStreamSnapshots(client)),
+        Snapshotter(decider, where, JetStreamSnapshots(client), clock=clock),
         instance=instance,
         clock=clock,
         serve=bus_intake(client),

@@ -104,6 +104,8 @@ class Term(Generic[S]):
         self._gathering = Turn()
         """The turn of commands that are decided and wait until the commit before them is stored."""
         self._flight: asyncio.Task[int] | None = None
+        self._flight_id = ""
+        """The id of the commit that is being stored."""
         self._sent: Turn | None = None
         self._barred: OrderedDict[str, None] = OrderedDict()
         self._barred_now: frozenset[str] = frozenset()
@@ -127,8 +129,10 @@ class Term(Generic[S]):
             cause=str(uuid7()),
         )
         payload = self._codec.encode([event])
-        seq = await self._log.append(Commit(str(uuid4()), self.epoch, payload), self.fold.seq)
+        commit = Commit(str(uuid4()), self.epoch, payload)
+        seq = await self._log.append(commit, self.fold.seq)
         self.fold.state = self.decider.evolve(self.fold.state, event)
+        self.fold.commit = commit.id
         self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, self.epoch
         self._committed(seq)  # the leader before may have died before it announced its last commits
         self._intake.open()
@@ -242,6 +246,7 @@ class Term(Generic[S]):
             self.fold.remembered.absorb(self.fold.at, turn.ids)
             turn.sent_at = time.perf_counter()
             commit = Commit(str(uuid4()), self.epoch, bytes(turn.payload))
+            self._flight_id = commit.id
             self._flight = asyncio.create_task(self._log.append(commit, self.fold.seq))
             self._flight.add_done_callback(lambda _: self._intake.arrived.set())
         elif turn.taken and answerable is None:
@@ -258,6 +263,7 @@ class Term(Generic[S]):
         seq = flight.result()
         self._flight = self._sent = None
         turn.mark.seq = self.fold.seq = seq
+        self.fold.commit = self._flight_id
         self._committed(seq)
         context = self.decider.context
         turn.landed_at = time.perf_counter()

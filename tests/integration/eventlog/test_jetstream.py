@@ -13,12 +13,10 @@ from drover.embedded.nats import nats_server
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import AppendConflict, Commit, Partition
-from drover.eventlog.snapshots import STREAM, JetStreamSnapshots
 from drover.eventlog.streams import StreamMisconfigured, ensure_stream
 from drover.service.reasons import NO_ANSWER
 from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
-from tests.chunks import each
 
 
 def commit(payload=b"{}\n"):
@@ -243,60 +241,3 @@ async def test_an_ambiguous_append_that_another_writer_beat_is_a_conflict(nats, 
             with pytest.raises(AppendConflict):
                 await pending
     assert (await JetStreamLog(client, partition).last()).id == rival.id
-
-
-async def test_a_snapshot_of_many_chunks_comes_back_and_replaces_its_predecessor(client, partition):
-    store = JetStreamSnapshots(client)
-    await store.ensure()
-    await store.save(partition, "v1", each(b"old" * 1000))
-    chunks = [bytes([number]) * 400_000 for number in range(5)]
-    assert await store.save(partition, "v1", each(*chunks)) == 2_000_000
-    assert await store.load(partition, "v1") == b"".join(chunks)
-    assert await store.load(partition, "v2") is None
-    assert await chunks_kept(client, partition) == 5
-
-
-async def test_a_snapshot_that_breaks_off_leaves_the_one_before_it_and_nothing_of_its_own(client, partition):
-    async def breaking_off():
-        yield b"new" * 1000
-        yield b"new" * 1000
-        raise ConnectionError
-
-    store = JetStreamSnapshots(client)
-    await store.ensure()
-    await store.save(partition, "v1", each(b"old"))
-    with pytest.raises(ConnectionError):
-        await store.save(partition, "v1", breaking_off())
-    assert await store.load(partition, "v1") == b"old"
-    assert await chunks_kept(client, partition) == 1
-
-
-async def chunks_kept(client, partition):
-    subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.*"
-    info = await client.jetstream().stream_info(STREAM, subjects_filter=subject)
-    return len(info.state.subjects)
-
-
-async def test_a_snapshot_with_a_lost_chunk_is_ignored(client, partition):
-    store = JetStreamSnapshots(client)
-    await store.ensure()
-    await store.save(partition, "v1", each(b"a" * 1000, b"b" * 1000))
-    subject = f"snap.{partition.context}.{partition.name}.v1.chunk.*.1"
-    await client.jetstream().purge_stream(STREAM, subject=subject)
-    assert await store.load(partition, "v1") is None
-
-
-async def test_a_snapshot_is_waited_for_while_nobody_answers(nats, client, partition):
-    """To take silence for absence would mean to fold the whole log, and an election is silent for some seconds."""
-    store = JetStreamSnapshots(client)
-    await store.ensure()
-    await store.save(partition, "v1", each(b"state"))
-    async with faulty_line("127.0.0.1", nats.port) as line:
-        url = nats.url.replace(str(nats.port), str(line.port))
-        async with connected(url, "cut") as through:
-            line.refuse()
-            await eventually(lambda: not through.is_connected)
-            loading = asyncio.create_task(JetStreamSnapshots(through).load(partition, "v1"))
-            await asyncio.sleep(0)
-            line.refuse(False)
-            assert await asyncio.wait_for(loading, 30) == b"state"

@@ -48,7 +48,9 @@ class Farm:
         fold = Fold(FLEET)
         for seq in range(1, up_to + 1):
             fold.apply(await self.log.get(seq))
-        await self.snapshots.save(PARTITION, snapshot_version(FLEET), each(encode_image(fold)))
+        await self.snapshots.save(
+            PARTITION, snapshot_version(FLEET), each(encode_image(fold)), seq=fold.seq, commit=fold.commit
+        )
 
 
 @pytest.fixture

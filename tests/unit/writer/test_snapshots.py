@@ -14,10 +14,11 @@ from drover.domain.decider import Command, Decider, Tick, answer
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import CHUNK_BYTES, MemorySnapshots
+from drover.testing.clock import VirtualClock
 from drover.testing.waiting import eventually
 from drover.writer import forked_image
 from drover.writer.fold import Fold
-from drover.writer.snapshots import Snapshotter
+from drover.writer.snapshots import SNAPSHOT_EVERY_S, Snapshotter
 from tests.small_disk import small_disk
 
 PARTITION = Partition("blob")
@@ -63,13 +64,13 @@ class Chunks(MemorySnapshots):
         super().__init__()
         self.sizes: list[int] = []
 
-    async def save(self, partition, version, data) -> int:
+    async def save(self, partition, version, data, *, seq, commit) -> int:
         async def noted():
             async for chunk in data:
                 self.sizes.append(len(chunk))
                 yield chunk
 
-        return await super().save(partition, version, noted())
+        return await super().save(partition, version, noted(), seq=seq, commit=commit)
 
 
 async def saved(store: MemorySnapshots, fold: Fold[Blob]) -> Fold[Blob] | None:
@@ -120,13 +121,13 @@ def children(monkeypatch) -> list[int]:
 
 async def test_a_child_that_dies_midway_saves_nothing_and_leaves_the_snapshot_before_it(children):
     class Killing(Chunks):
-        async def save(self, partition, version, data) -> int:
+        async def save(self, partition, version, data, *, seq, commit) -> int:
             async def killed():
                 async for chunk in data:
                     yield chunk
                     os.kill(children[-1], signal.SIGKILL)
 
-            return await super().save(partition, version, killed())
+            return await super().save(partition, version, killed(), seq=seq, commit=commit)
 
     store, killing = MemorySnapshots(), Killing()
     killing.kept = store.kept
@@ -147,7 +148,7 @@ async def test_a_state_that_cannot_be_encoded_saves_nothing():
 @pytest.mark.parametrize("chunks", [0, 1])
 async def test_a_store_that_gives_up_leaves_neither_a_child_nor_a_pipe_behind(children, chunks):
     class Failing(MemorySnapshots):
-        async def save(self, partition, version, data) -> int:
+        async def save(self, partition, version, data, *, seq, commit) -> int:
             left = chunks
             while left:
                 await anext(data)
@@ -177,3 +178,58 @@ async def test_a_child_that_says_nothing_is_not_waited_for(children, monkeypatch
     monkeypatch.setattr(forked_image, "SILENT_S", 0.05)
     assert await saved(MemorySnapshots(), fold_of(b"state", lambda blob: signal.pause())) is None
     assert not is_left(children[0])
+
+
+@pytest.mark.req("YR-05")
+async def test_a_damaged_newest_snapshot_gives_way_to_the_one_before_it():
+    store = MemorySnapshots()
+    for seq, data in ((7, b"before"), (8, b"newest")):
+        fold = fold_of(data)
+        fold.seq = seq
+        assert (await saved(store, fold)).state.data == data
+    newest = (await store.infos(PARTITION))[0]
+    store.kept[newest] = store.kept[newest][:-3]
+    found = await Snapshotter(decider(), PARTITION, store).load()
+    assert found.state.data == b"before"
+
+
+@pytest.mark.req("YR-05")
+async def test_a_snapshot_that_is_replaced_while_it_is_read_is_read_anew():
+    class Replaced(MemorySnapshots):
+        """Two newer snapshots arrive while the first one is read."""
+
+        async def read(self, info):
+            if info.seq == 7:
+                for seq in (8, 9):
+                    fold = fold_of(b"newer")
+                    fold.seq = seq
+                    await saved(self, fold)
+            async for chunk in super().read(info):
+                yield chunk
+
+    store = Replaced()
+    snapshotter = Snapshotter(decider(), PARTITION, store)
+    snapshotter.take(fold_of(b"first"))
+    await snapshotter.settle()
+    found = await Snapshotter(decider(), PARTITION, store).load()
+    assert (found.seq, found.state.data) == (9, b"newer")
+
+
+@pytest.mark.req("YR-05")
+async def test_a_snapshot_is_due_after_a_day_however_few_events_there_were():
+    clock, fold = VirtualClock(), fold_of(b"state")
+    snapshotter = Snapshotter(decider(), PARTITION, MemorySnapshots(), clock=clock)
+    assert not snapshotter.is_due(fold)
+    clock.advance(seconds=SNAPSHOT_EVERY_S)
+    assert snapshotter.is_due(fold)
+    snapshotter.take(fold)
+    await snapshotter.settle()
+    assert not snapshotter.is_due(fold)
+
+
+@pytest.mark.req("YR-06")
+async def test_an_archived_snapshot_is_used_if_the_store_has_none():
+    archived = MemorySnapshots()
+    assert await saved(archived, fold_of(b"archived")) is not None
+    found = await Snapshotter(decider(), PARTITION, MemorySnapshots(), archived=archived).load()
+    assert found.state.data == b"archived"

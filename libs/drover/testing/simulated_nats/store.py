@@ -40,7 +40,7 @@ ANY_VALUE: Final = {
     *("subject_delete_marker_ttl", "first_seq", "metadata", "allow_atomic"),
 }
 """The options of a stream that may have any value. The others must have their default value."""
-MAY_CHANGE: Final = {"max_msgs", "max_bytes", "discard", "deny_delete", "deny_purge", "metadata"}
+MAY_CHANGE: Final = {"max_msgs", "max_bytes", "max_age", "discard", "deny_delete", "deny_purge", "metadata"}
 
 NOT_FOUND: Final = Refused(404, 10059, "stream not found")
 
