@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from drover.eventlog.histories import OfAnotherHistory
 from drover.eventlog.log import Partition
 
 _DISK: Final = (
@@ -27,6 +28,7 @@ class RefusalCode(StrEnum):
     APPEND_UNSETTLED = "append_unsettled"
     STUCK = "stuck"
     OVERLOADED = "overloaded"
+    OTHER_HISTORY = "other_history"
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -110,3 +112,7 @@ def overloaded(partition: Partition) -> Refusal:
         f"Too many commands wait for {partition}: new ones are refused.",
         "The queue usually drains by itself. If it stays so, see WriterOverloaded in docs/runbook.md.",
     )
+
+
+def other_history(partition: Partition, error: OfAnotherHistory) -> Refusal:
+    return Refusal(RefusalCode.OTHER_HISTORY, f"This process refuses to lead {partition}.", str(error))

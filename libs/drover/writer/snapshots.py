@@ -94,7 +94,9 @@ class Snapshotter:
             try:
                 fold = self._decode(await _gather(source, info), info.version)
             except SnapshotDamaged as error:
-                log.error("snapshot_ignored", context=self._decider.context, id=info.id, why=str(error))
+                log.error(
+                    "snapshot_ignored", context=self._decider.context, why=str(error), cause=repr(error.__cause__)
+                )
                 damaged.add(info.id)
             else:
                 age_s = max((self._clock.now() - info.saved_at).total_seconds(), 0.0)
@@ -106,7 +108,7 @@ class Snapshotter:
         try:
             return decode_image(self._decider, data, self._migrations[version])
         except Exception as error:  # also a fault in a migration: without this snapshot the start only takes longer
-            raise SnapshotDamaged(repr(error)) from error
+            raise SnapshotDamaged("its state cannot be decoded") from error
 
     def is_due(self, fold: Fold[Any]) -> bool:
         if self._task is not None and not self._task.done():

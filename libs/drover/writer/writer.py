@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -18,6 +19,7 @@ from drover.bus.messages import Outcome, Submission
 from drover.domain.decider import Command, Decider
 from drover.domain.errors import Code, DroverError
 from drover.eventlog.follow import follow
+from drover.eventlog.histories import OfAnotherHistory, refuse_another_history
 from drover.eventlog.log import AppendConflict, EventLog, LogUnreachable, StoredCommit
 from drover.service.tasks import end, in_background
 from drover.writer import metrics, refusals
@@ -34,9 +36,14 @@ from drover.writer.term import Term
 S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
+NEARLY_THERE_S: Final = 1.0
+"""A state counts as being at the end of the log if reading the rest of the log took less than this."""
+FOLDING_SNAPSHOT_S: Final = 300.0
+"""How often a writer that reads a long part of the log saves its state, so that a restart does not begin anew."""
 OPENING_TRIES_MAX: Final = 20
 """How many times a writer tries to open a term. A try fails if an old leader writes meanwhile. An old leader that has
 lost its lease stops after the commit that it is storing, so a few tries are enough."""
+OTHER_HISTORY_PAUSE_S: Final = 10.0
 PROBE_S: Final = 1.5
 """How long a healthy writer may take to reach its next command or to store a commit. Beyond it, `probe` reports a
 fault."""
@@ -89,7 +96,13 @@ class Writer(Generic[S]):
         self._committed = committed
         self.intake = intake or Intake()
         self.intake.overflowed = metrics.REFUSALS.labels(decider.context, Code.OVERLOADED).inc
+        self.loaded = asyncio.Event()
+        """Set once the state was at the end of the log for the first time."""
+        self._loading: tuple[Fold[S], int] | None = None
+        """The state while it is loaded, and the end of the log."""
         self._fold: Fold[S] | None = None
+        """The state of a standby. Never one that is still being loaded."""
+        self._other_history: OfAnotherHistory | None = None
         self._term: Term[S] | None = None
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -151,13 +164,25 @@ class Writer(Generic[S]):
 
     def refusal(self) -> Refusal | None:
         """Return why this process cannot accept commands: a commit was not acknowledged within PROBE_S, or the lease
-        cannot be taken or renewed. None: neither is the case; this process need not be the leader."""
+        cannot be taken or renewed, or the snapshots belong to another log. None: none of these; this process need not
+        be the leader."""
+        if self._other_history is not None:
+            return refusals.other_history(self.partition, self._other_history)
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
             return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
         if self._lease.trouble is not None:
             return refusals.lease_not_renewed(self.partition, self._lease.trouble)
         return None
+
+    def why_not_ready(self) -> str | None:
+        """Return None if this process leads or could lead at once: its state is at the end of the log."""
+        if self._term is not None or self._fold is not None:
+            return None
+        if self._loading is None:
+            return f"The state of {self.partition} is not loaded yet."
+        fold, end = self._loading
+        return f"The state of {self.partition} is being loaded: it is at {fold.seq} of {end}."
 
     async def probe(self) -> Refusal | None:
         """Ask the loop that decides commands whether it would accept one now. Answers within PROBE_S."""
@@ -175,14 +200,21 @@ class Writer(Generic[S]):
             except AppendConflict:
                 log.warning("term_fenced", context=self.partition.context)
                 self._fold = None
+            except OfAnotherHistory as error:
+                # Try again later: a person may restore the log or remove the snapshots meanwhile.
+                self._other_history = error
+                log.error("writer_refuses_to_lead", context=self.partition.context, error=str(error), alert=True)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), OTHER_HISTORY_PAUSE_S)
             except (LogUnreachable, NatsError, ClockSkewed, ClockStepped) as error:
                 log.error("writer_waits", context=self.partition.context, error=f"{type(error).__name__}: {error}")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), RETRY_PAUSE_S)
 
     async def _follow_then_lead(self) -> None:
-        if self._fold is None:
-            self._fold = await self._load()
+        if self._fold is None and not await self._load_until_stopped():
+            return
+        assert self._fold is not None
         if not await self._win_while_following(self._fold):
             await self._lease.release()  # we may have acquired it at the moment of the stop
             return
@@ -198,17 +230,60 @@ class Writer(Generic[S]):
             await self._lease.release()
             await self._snapshotter.settle()
 
-    async def _load(self, until: int | None = None) -> Fold[S]:
-        """Load the state up to `until`, or to the end of the log: from the latest snapshot and the commits after it."""
-        if until is None:
-            last = await self._log.last()
-            until = last.seq if last else 0
+    async def _load_until_stopped(self) -> bool:
+        """Load the state. Return False if this process was asked to stop: a long log would take too long."""
+        loading = asyncio.create_task(self._load())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((loading, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not loading.done():
+                return False
+            self._fold = await loading
+            self._other_history = None
+            self.loaded.set()
+            return True
+        finally:
+            await end(loading, stopping)
+            self._loading = None
+
+    async def _load(self) -> Fold[S]:
+        """Load the state up to the end of the log: from the latest snapshot and the commits after it."""
         fold = await self._snapshotter.load() or Fold(self.decider)
-        if fold.seq > until:
-            log.warning("snapshot_ignored", context=self.partition.context, snapshot_seq=fold.seq, log_seq=until)
-            fold = Fold(self.decider)
+        await self._refuse_another_history(fold)
+        loop = asyncio.get_running_loop()
+        save_at = loop.time() + FOLDING_SNAPSHOT_S
+
+        def take(commit: StoredCommit) -> None:
+            nonlocal save_at
+            fold.apply(commit)
+            if loop.time() > save_at:
+                save_at = loop.time() + FOLDING_SNAPSHOT_S
+                self._snapshotter.take(fold)
+
+        # The log grows while a long part of it is read, so read on until only a moment is left.
+        took_s = float("inf")
+        while took_s > NEARLY_THERE_S:
+            began = time.perf_counter()
+            last = await self._log.last()
+            self._loading = fold, last.seq if last else 0
+            await follow(self._log, fold.seq, take, until=last.seq if last else 0)
+            took_s = time.perf_counter() - began
+        return fold
+
+    async def _reload(self, until: int) -> Fold[S]:
+        """Load the state up to the commit `until`, the last one of this term."""
+        fold = await self._snapshotter.load() or Fold(self.decider)
         await follow(self._log, fold.seq, fold.apply, until=until)
         return fold
+
+    async def _refuse_another_history(self, fold: Fold[S]) -> None:
+        """Raise OfAnotherHistory if a snapshot of any version does not belong to the log: then the log, or the
+        snapshots, were swapped."""
+        remedy = f"`drover snapshots forget {self.partition.context}` removes them."
+        refuse = partial(refuse_another_history, self._log, what="The snapshot", remedy=remedy)
+        await refuse(seq=fold.seq, commit=fold.commit)
+        for info in await self._snapshotter.known():
+            await refuse(seq=info.seq, commit=info.commit)
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
         """Follow the log until this process holds the lease. Return False if it was asked to stop."""
@@ -283,7 +358,7 @@ class Writer(Generic[S]):
                 self._clock,
                 time_=self._time,
                 epoch=fold.epoch + 1,
-                reload=self._load,
+                reload=self._reload,
                 snapshotter=self._snapshotter,
                 committed=self._committed,
             )

@@ -17,6 +17,7 @@ from drover.cli.commands.migrate import migrate
 from drover.cli.commands.projection import projection, verify_command
 from drover.cli.commands.reactors import reactors
 from drover.cli.commands.serve import serve
+from drover.cli.commands.snapshots import snapshots
 from drover.cli.commands.state import state
 from drover.cli.commands.status import status
 from drover.cli.commands.up import up
@@ -38,7 +39,7 @@ def drover() -> None:
 
 for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
     drover.add_command(command)
-for command in (archive, state, reactors, alerts, config):
+for command in (archive, state, reactors, snapshots, alerts, config):
     drover.add_command(command)
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import structlog
 
 from drover.domain.fleet import FLEET
+from drover.domain.fleet.state import Fleet
 from drover.eventlog.codec import Codec
 from drover.eventlog.follow import Follower
+from drover.eventlog.histories import OfAnotherHistory, refuse_another_history
 from drover.eventlog.log import EventLog, StoredCommit
 from drover.eventlog.snapshots import SnapshotStore
 from drover.gateway.roster import Roster
 from drover.projection.positions import Positions
-from drover.writer.fold import LogBroken
+from drover.writer.fold import Fold, LogBroken
 from drover.writer.snapshots import Snapshotter
 
 log = structlog.get_logger("drover.gateway")
@@ -47,16 +49,23 @@ class RosterFeed:
         """Start at the writer's snapshot. Without a valid one, start at the beginning of the log."""
         target = 0 if last is None else last.seq
         fold = None if self._snapshots is None else await self._snapshots.load()
-        if fold is not None:
-            newest = await self._log.last()  # read again: log and snapshot may have grown since
-            log_seq = 0 if newest is None else newest.seq
-            if fold.seq <= log_seq:
-                self._roster.restore(fold.state, fold.seq)
-                self._n = fold.n
-            else:
-                log.warning("snapshot_ignored", context=FLEET.context, snapshot_seq=fold.seq, log_seq=log_seq)
+        if fold is not None and await self._belongs(fold):
+            self._roster.restore(fold.state, fold.seq)
+            self._n = fold.n
         self._reached(self._roster.seq, target)
         return self._roster.seq
+
+    async def _belongs(self, fold: Fold[Fleet]) -> bool:
+        """Whether the snapshot was made from this log. If not, the roster is made from the log alone. The writer
+        refuses to lead meanwhile."""
+        try:
+            await refuse_another_history(
+                self._log, seq=fold.seq, commit=fold.commit, what="The snapshot", remedy="The writer's log says how."
+            )
+        except OfAnotherHistory as error:
+            log.error("snapshot_ignored", context=FLEET.context, why=str(error))
+            return False
+        return True
 
     def _take(self, commit: StoredCommit) -> None:
         self._roster.apply(self._read(commit), commit.seq)

@@ -58,6 +58,8 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
         # A stuck writer must not make the routes of its process unready.
         add = health.add_degraded if takes_requests else health.add_ready
         add(f"writer of {writer.partition}", partial(_why_refusing, writer))
+        why_not_loaded = _why_not_loaded_yet if takes_requests else _why_not_at_the_end
+        health.add_ready(f"state of {writer.partition}", partial(why_not_loaded, writer))
     if "api" not in host.services:
         add_route(app, ANY, "/", nothing_here)
     return app, [*host.components, *components]
@@ -65,6 +67,17 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
 
 def _why_refusing(writer: Writer[Any]) -> str | None:
     return str(refusal) if (refusal := writer.refusal()) else None
+
+
+def _why_not_at_the_end(writer: Writer[Any]) -> str | None:
+    """Return None if the process could lead at once. A roll-out stops the next old process only then."""
+    return writer.why_not_ready()
+
+
+def _why_not_loaded_yet(writer: Writer[Any]) -> str | None:
+    """The same for a process with routes, but only while it starts: later its routes must stay available. A writer
+    that refuses to lead does not take the routes away either."""
+    return None if writer.loaded.is_set() or writer.refusal() else writer.why_not_ready()
 
 
 async def serve(

@@ -18,6 +18,7 @@ from drover.archive.reading import ends_of, placed_commits
 from drover.bus.connection import connected
 from drover.cli.exits import Exit
 from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
@@ -274,3 +275,16 @@ async def test_what_no_writer_wrote_keeps_its_place_through_archive_and_restore(
     ):
         ended = await here("events", *command, *asked, "--json", **settings(nats))
         assert (ended.code, len(ended.out.splitlines())) == (0, 3 if command[0] != "show" else 1), ended.err
+
+
+@pytest.mark.req("YR-14")
+async def test_snapshots_of_another_log_are_removed_by_command(here, empty):
+    server, target = empty
+    snapshots = JetStreamSnapshots(target)
+    await snapshots.ensure()
+    for context in ("fleet", "render"):
+        await snapshots.save(Partition(context), "v", each(b"of another log"), seq=1, commit="c")
+    ended = await here("snapshots", "forget", "fleet", **settings(server))
+    assert ended.code == 0, ended.err
+    assert await snapshots.infos(Partition("fleet")) == []
+    assert len(await snapshots.infos(Partition("render"))) == 1

@@ -166,3 +166,38 @@ async def test_a_log_with_a_hole_in_it_ends_the_feed(farm):
     async with feed.running():
         with pytest.raises(LogBroken):
             await asyncio.wait_for(feed.wait_failed(), 5)
+
+
+@pytest.mark.req("YR-14")
+async def test_a_snapshot_of_another_history_is_not_mixed_with_the_log(farm):
+    await farm.snapshot(3)
+    other = MemoryLog(PARTITION)
+    for seq in range(1, 4):
+        commit = await farm.log.get(seq)
+        await other.append(Commit(f"other {seq}", 1, commit.payload), seq - 1)
+    read_from = []
+    read = other.read
+    other.read = lambda after: read_from.append(after) or read(after)
+    roster = Roster()
+    async with RosterFeed(other, roster, farm.snapshots).running():
+        await eventually(lambda: roster.complete)
+    assert (read_from, len(roster)) == ([0], 3)
+
+
+@pytest.mark.req("YR-05")
+async def test_a_snapshot_that_is_replaced_while_the_roster_reads_it_is_read_anew(farm):
+    await farm.snapshot(1)
+    read = farm.snapshots.read
+
+    async def replaced(info):
+        if info.seq == 1:
+            for seq in (2, 3):
+                await farm.snapshot(seq)
+        async for chunk in read(info):
+            yield chunk
+
+    farm.snapshots.read = replaced
+    roster = Roster()
+    async with RosterFeed(farm.log, roster, farm.snapshots).running():
+        await eventually(lambda: roster.complete)
+    assert roster.seq == 3

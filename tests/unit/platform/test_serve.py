@@ -170,6 +170,38 @@ async def test_a_writer_that_cannot_write_is_said_and_takes_no_routes_away(servi
     assert name not in not_said
 
 
+@pytest.mark.req("YR-07")
+@pytest.mark.parametrize("services", [("scheduler",), ("scheduler", "gateway")])
+async def test_a_process_is_ready_only_when_the_state_of_its_writer_is_loaded(services, monkeypatch):
+    health, name = Health(), "state of fleet/main"
+    composed(Listening(), *services, health=health)
+    assert health.not_ready()[name] == "The state of fleet/main is not loaded yet."
+    monkeypatch.setattr(Writer, "why_not_ready", lambda writer: None)
+    assert name not in health.not_ready()
+
+
+@pytest.mark.req("YR-07")
+@pytest.mark.parametrize("services", [("scheduler",), ("scheduler", "gateway")])
+async def test_routes_stay_available_while_a_writer_loads_its_state_again(services, monkeypatch):
+    health, name = Health(), "state of fleet/main"
+    loaded = asyncio.Event()
+    monkeypatch.setattr(Writer, "why_not_ready", lambda writer: None if loaded.is_set() else "loading")
+    monkeypatch.setattr(Writer, "__init__", remembering(Writer.__init__, made := []))
+    composed(Listening(), *services, health=health)
+    (writer,) = made
+    assert name in health.not_ready()
+    writer.loaded.set()
+    assert (name in health.not_ready()) == ("gateway" not in services)
+
+
+def remembering(init: Any, made: list[Any]) -> Any:
+    def remember(self: Any, *args: Any, **more: Any) -> None:
+        made.append(self)
+        init(self, *args, **more)
+
+    return remember
+
+
 def test_services_with_routes_of_their_own_take_requests():
     """`/readyz` of their processes stays 200 when a writer is stuck (docs/operations.md, "Health")."""
     taking = {name for name, service in REGISTRY.items() if service.takes_requests}

@@ -234,16 +234,6 @@ async def test_a_snapshot_that_cannot_be_taken_costs_nothing_but_the_snapshot(be
     assert not bench.snapshots.kept
 
 
-async def test_a_snapshot_that_is_ahead_of_the_log_is_not_believed(bench):
-    async with bench.leading(snapshot_every=10) as writer:
-        for _ in range(20):
-            await writer.submit(Add(1), by="t")
-        await writer._snapshotter.settle()
-    bench.log._commits.clear()  # the log was lost and made anew
-    async with bench.leading() as writer:
-        assert (await writer.submit(Ask(), by="t")).result == 0
-
-
 async def test_a_clock_that_is_set_while_a_term_runs_ends_it_before_an_event_is_stamped(bench):
     async with bench.leading() as writer:
         await writer.submit(Add(1), by="t")

@@ -1,0 +1,42 @@
+"""Recognises state that was made from another log than the present one, by the id of the commit at its position.
+
+A restored log, or a restored database, may belong to another time than what is kept beside it. The two are never mixed.
+"""
+
+from __future__ import annotations
+
+from drover.domain.errors import DroverError
+from drover.eventlog.log import EventLog, Partition
+
+
+class OfAnotherHistory(DroverError):
+    """Something that was made from a log does not belong to the log that is there now."""
+
+    def __init__(self, what: str, partition: Partition, why: str, remedy: str) -> None:
+        self.what, self.partition, self.why, self.remedy = what, partition, why, remedy
+        super().__init__(
+            f"{what} is of another history than the log of {partition}: {why}. Nothing was changed. If the log is the "
+            f"wrong one, stop the services and restore the right one (`drover archive restore`). If the log is the "
+            f"right one: {remedy}"
+        )
+
+
+async def refuse_another_history(log: EventLog, *, seq: int, commit: str, what: str, remedy: str) -> None:
+    """Raise OfAnotherHistory unless the log has the commit `commit` at the position `seq`.
+
+    An empty `commit` is unknown: then only the position is compared. A commit that is neither in the log nor in its
+    archive is unknown, too: it was purged. `what`: the subject of the error's sentence. `remedy`: what to do if the log
+    is the right one.
+    """
+    if seq == 0:
+        return
+    partition = log.partition
+    last = await log.last()
+    if last is None:
+        raise OfAnotherHistory(what, partition, f"it is at position {seq}, and the log has no commits", remedy)
+    if seq > last.seq:
+        raise OfAnotherHistory(what, partition, f"it is at position {seq}, and the log ends at {last.seq}", remedy)
+    found = await log.get(seq) if commit else None
+    if found is not None and found.id != commit:
+        why = f"at position {seq} it has the commit {commit}, and the log has {found.id or 'none of Drover'}"
+        raise OfAnotherHistory(what, partition, why, remedy)
