@@ -20,6 +20,7 @@ from drover.eventlog.log import (
     ALL,
     AppendConflict,
     AppendUnsettled,
+    BelowBottom,
     Commit,
     LogUnreachable,
     Partition,
@@ -27,7 +28,7 @@ from drover.eventlog.log import (
     Unsettled,
 )
 from drover.eventlog.reader import JetStreamReader
-from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, stored_commit
+from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, EXPECTED_HEADER, stored_commit
 from drover.service.reasons import reason_of
 
 APPEND_TRY_S: Final = 3.0
@@ -41,8 +42,6 @@ READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
 """The time-out for reading whether an append was stored. It is short, because no server answers while the stream has no
 leader, and the next try finds the new leader."""
-
-EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 
 NO_MESSAGE_FOUND: Final = 10037
 
@@ -152,7 +151,15 @@ class JetStreamLog:
         return last.seq if last else 0
 
     async def get(self, seq: int) -> StoredCommit | None:
-        return await self._ask({"seq": seq})
+        found = await self._ask({"seq": seq})
+        if found is None and seq > 0 and await self._has_more(seq):
+            raise BelowBottom(self.partition, seq - 1)
+        return found
+
+    async def _has_more(self, seq: int) -> bool:
+        """Whether the context has commits after a position."""
+        whole = Partition(self.partition.context, ALL).subject
+        return await self._ask({"seq": seq + 1, "next_by_subj": whole}) is not None
 
     async def _ask(self, question: dict[str, Any], within_s: float = READ_TIMEOUT_S) -> StoredCommit | None:
         """Read one message from the stream's leader. Direct Get is never used, because a replica that lags behind may

@@ -68,6 +68,19 @@ class LogUnreachable(DroverError):
         self.reason = reason
 
 
+class BelowBottom(DroverError):
+    """Commits that a reader needs have left the stream; only the archive has them."""
+
+    def __init__(self, partition: Partition, after: int) -> None:
+        super().__init__(
+            f"The stream {partition.stream} no longer has the commits of {partition} right after {after}: they were "
+            "moved to the archive. Set DROVER_ARCHIVE to that archive."
+        )
+        self.partition = partition
+        self.after = after
+        """The last commit before the missing ones that the reader had, or the position that it was to begin after."""
+
+
 class Unsettled(msgspec.Struct):
     """An append of which it is not known yet whether it was stored."""
 
@@ -82,7 +95,10 @@ class Reader(Protocol):
     commits."""
 
     async def next(self) -> list[StoredCommit]:
-        """Wait for at least one commit and return all that are buffered. If it is cancelled, no commit is lost."""
+        """Wait for at least one commit and return all that are buffered. If it is cancelled, no commit is lost.
+
+        Raises BelowBottom instead of skipping commits that have left the stream.
+        """
 
     @property
     def behind(self) -> int:
@@ -107,7 +123,9 @@ class EventLog(Protocol):
 
     async def last(self) -> StoredCommit | None: ...
 
-    async def get(self, seq: int) -> StoredCommit | None: ...
+    async def get(self, seq: int) -> StoredCommit | None:
+        """Return the commit at this position, in any partition of the context; None beyond the end. Raises BelowBottom
+        if it has left the stream."""
 
     def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from drover.eventlog.log import AppendConflict, Commit, Partition, StoredCommit, Unsettled
+from drover.eventlog.log import AppendConflict, BelowBottom, Commit, Partition, StoredCommit, Unsettled
 
 READ_COMMITS_MAX: Final = 256
 
@@ -21,25 +21,39 @@ class MemoryLog:
         self.unsettled: Unsettled | None = None
         """Always None here: an append in memory ends at once."""
         self._commits: list[StoredCommit] = []
+        self._purged = 0
+        """How many commits have left the log."""
         self._grown = asyncio.Condition()
+
+    @property
+    def _end(self) -> int:
+        return self._purged + len(self._commits)
 
     async def append(self, commit: Commit, expected: int) -> int:
         async with self._grown:
-            if expected != len(self._commits):
+            if expected != self._end:
                 raise AppendConflict
             stored = StoredCommit(expected + 1, commit.id, commit.epoch, datetime.now(UTC), commit.payload)
             self._commits.append(stored)
             self._grown.notify_all()
             return stored.seq
 
+    def purge(self, *, below: int) -> None:
+        """Remove the commits below a position."""
+        gone = max(0, min(below - 1, self._end) - self._purged)
+        self._commits = self._commits[gone:]
+        self._purged += gone
+
     async def last(self) -> StoredCommit | None:
         return self._commits[-1] if self._commits else None
 
     async def context_end(self) -> int:
-        return len(self._commits)
+        return self._end
 
     async def get(self, seq: int) -> StoredCommit | None:
-        return self._commits[seq - 1] if 1 <= seq <= len(self._commits) else None
+        if 1 <= seq <= self._purged:
+            raise BelowBottom(self.partition, seq - 1)
+        return self._commits[seq - self._purged - 1] if 1 <= seq <= self._end else None
 
     @asynccontextmanager
     async def read(self, after: int) -> AsyncIterator[MemoryReader]:
@@ -47,11 +61,14 @@ class MemoryLog:
 
     async def wait_beyond(self, seq: int) -> list[StoredCommit]:
         async with self._grown:
-            await self._grown.wait_for(lambda: len(self._commits) > seq)
-            return self._commits[seq : seq + READ_COMMITS_MAX]
+            await self._grown.wait_for(lambda: self._end > seq)
+            if seq < self._purged:
+                raise BelowBottom(self.partition, seq)
+            begin = seq - self._purged
+            return self._commits[begin : begin + READ_COMMITS_MAX]
 
     def count_beyond(self, seq: int) -> int:
-        return len(self._commits) - seq
+        return self._end - seq
 
 
 class MemoryReader:

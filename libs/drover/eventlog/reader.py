@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -15,9 +16,9 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from drover.domain.backoff import Backoff, Retries
-from drover.eventlog.log import Partition, StoredCommit
+from drover.eventlog.log import ALL, BelowBottom, Partition, StoredCommit
 from drover.eventlog.stamp import delivered_at
-from drover.eventlog.stored import stored_commit
+from drover.eventlog.stored import previous_seq, stored_commit
 
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
@@ -39,8 +40,31 @@ _NANO: Final = 1_000_000_000
 log = structlog.get_logger("drover.eventlog")
 
 
+class _Message(msgspec.Struct):
+    seq: int
+
+
+class _First(msgspec.Struct):
+    message: _Message
+
+
+class _State(msgspec.Struct):
+    first_seq: int
+    last_seq: int
+    messages: int
+
+
+class _Info(msgspec.Struct):
+    state: _State
+
+
 class JetStreamReader:
-    """Reads the commits after `after`, in order and without gaps, even if connections and servers are lost."""
+    """Reads the commits after `after`, in order and without gaps, even if connections and servers are lost.
+
+    JetStream begins at the first message that it still has, and goes on after a purge, without a word. So every commit
+    is checked: does it name the last one that was read as its predecessor? A message that names none is checked by
+    asking the server, once for all that are buffered.
+    """
 
     def __init__(self, client: Client, partition: Partition, after: int) -> None:
         self._client = client
@@ -48,6 +72,10 @@ class JetStreamReader:
         self._buffer: deque[tuple[StoredCommit, int]] = deque()
         self._buffered_to = after
         self._behind = 0
+        self._below_bottom = False
+        """Whether the commits right after the buffered ones have left the stream."""
+        self._unproven: int | None = None
+        """The position after which the first buffered message came that does not name its predecessor."""
         self._wake = asyncio.Event()
         self._subscription: Subscription | None = None
         self._consumer = ""
@@ -66,6 +94,8 @@ class JetStreamReader:
 
     async def next(self) -> list[StoredCommit]:
         while not self._buffer:
+            if self._below_bottom:
+                raise BelowBottom(self._partition, self._buffered_to)
             if self._trouble is not None:
                 await self._restart()
                 continue
@@ -73,6 +103,8 @@ class JetStreamReader:
             await self._pull_if_low()
             await self._wait_for_a_message()
         await self._pull_if_low()
+        while self._unproven is not None:
+            await self._prove()
         # No await from here on, so that a cancelled caller loses nothing.
         self._behind = self._buffer[-1][1]
         batch = [commit for commit, _ in self._buffer]
@@ -91,6 +123,37 @@ class JetStreamReader:
             # The server counts a commit as delivered that was lost with the connection, and the old pull keeps sending
             # heartbeats. Only a new consumer delivers it again.
             self._trouble = "reconnected"
+
+    async def _prove(self) -> None:
+        """Ask the server whether commits are missing before a message that does not name its predecessor. Purges remove
+        the oldest commits of a partition, so none is missing after a position at or above the first one left."""
+        assert self._unproven is not None
+        after, self._unproven = self._unproven, None  # messages that arrive while we ask are checked again
+        try:
+            is_whole = await self._first_left() <= after or await self._is_whole_after(after)
+        except (NatsError, OSError, msgspec.DecodeError) as error:
+            log.warning("bottom_unknown", subject=self._partition.subject, error=repr(error))
+            self._unproven = after
+            await asyncio.sleep(self._restarts.failed())
+            return
+        if not is_whole:
+            self._unproven = after
+            raise BelowBottom(self._partition, after)
+
+    async def _first_left(self) -> int:
+        """Return the sequence of the partition's first message in the stream."""
+        question = msgspec.json.encode({"seq": 1, "next_by_subj": self._partition.subject})
+        subject = f"$JS.API.STREAM.MSG.GET.{self._partition.stream}"
+        reply = await self._client.request(subject, question, timeout=MAKE_CONSUMER_S)
+        return msgspec.json.decode(reply.data, type=_First).message.seq
+
+    async def _is_whole_after(self, after: int) -> bool:
+        """Whether the stream, with all its partitions, has every message after a position."""
+        reply = await self._client.request(
+            f"$JS.API.STREAM.INFO.{self._partition.stream}", b"", timeout=MAKE_CONSUMER_S
+        )
+        state = msgspec.json.decode(reply.data, type=_Info).state
+        return state.first_seq <= after + 1 and state.messages == state.last_seq - state.first_seq + 1
 
     async def close(self) -> None:
         # Take both before the first await, so that a cancelled call leaves no half-closed consumer behind.
@@ -185,9 +248,22 @@ class JetStreamReader:
             return
         self._delivered += 1
         self._outstanding = max(0, self._outstanding - 1)
+        headers = message.headers or {}
+        if self._below_bottom or self._misses_commits(meta.sequence.stream, headers):
+            self._below_bottom = True
+            return
         by_server = delivered_at(message.reply)
-        commit = stored_commit(
-            self._partition.stream, meta.sequence.stream, message.headers or {}, by_server, message.data
-        )
+        commit = stored_commit(self._partition.stream, meta.sequence.stream, headers, by_server, message.data)
         self._buffered_to = commit.seq
         self._buffer.append((commit, meta.num_pending))
+
+    def _misses_commits(self, seq: int, headers: Mapping[str, str]) -> bool:
+        """Whether commits are missing between the last one that was buffered and this one."""
+        if seq == self._buffered_to + 1:
+            return False
+        if self._partition.name == ALL:
+            return True
+        previous = previous_seq(headers)
+        if previous is None and self._unproven is None:
+            self._unproven = self._buffered_to
+        return previous is not None and previous > self._buffered_to

@@ -18,6 +18,12 @@ from drover.eventlog.stamp import stored_at
 
 COMMIT_HEADER: Final = "Drover-Commit"
 EPOCH_HEADER: Final = "Drover-Epoch"
+EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
+"""The sequence of the commit before this one in its partition; 0 if there is none. The server refuses the message if it
+differs, and stores the header."""
+PREVIOUS_HEADER: Final = "Drover-Previous"
+"""The same sequence in a commit that was restored. The server does not check it, because the commit before may be below
+the bottom of the stream."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -30,3 +36,9 @@ def stored_commit(stream: str, seq: int, headers: Mapping[str, str], by_server: 
     metrics.FOREIGN.labels(stream).inc()
     log.error("not_a_commit", stream=stream, seq=seq, bytes=len(data), what_to_do="find out who may write there")
     return StoredCommit(seq, "", 0, stored_at(headers, by_server), b"")
+
+
+def previous_seq(headers: Mapping[str, str]) -> int | None:
+    """Return the sequence of the commit before this one in its partition. None: the message does not say it."""
+    text = headers.get(PREVIOUS_HEADER) or headers.get(EXPECTED_HEADER)
+    return int(text) if text and text.isdecimal() else None
