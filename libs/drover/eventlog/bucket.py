@@ -6,7 +6,9 @@ from typing import Final
 
 import nats.js.api as api
 from nats.aio.client import Client
-from nats.js.errors import BucketNotFoundError, NotFoundError
+from nats.js.errors import NotFoundError
+
+from drover.eventlog.streams import refuse_too_few
 
 MARKER_TTL_S: Final = 60.0
 """How long the bucket keeps the marker of an expired or deleted key, so that watchers learn of it."""
@@ -15,10 +17,11 @@ NO_MESSAGE_FOUND: Final = 10037
 
 
 async def ensure_bucket(client: Client, bucket: str, *, replicas: int = 1) -> None:
+    """Create the bucket if it is missing. Raises TooFewReplicas if it exists with fewer replicas."""
     jetstream = client.jetstream()
     try:
-        await jetstream.key_value(bucket)
-    except (BucketNotFoundError, NotFoundError):
+        info = await jetstream.stream_info(f"KV_{bucket}")
+    except NotFoundError:
         await jetstream.create_key_value(
             api.KeyValueConfig(
                 bucket=bucket,
@@ -28,3 +31,5 @@ async def ensure_bucket(client: Client, bucket: str, *, replicas: int = 1) -> No
                 limit_marker_ttl=MARKER_TTL_S,
             )
         )
+    else:
+        refuse_too_few(info.config, replicas)

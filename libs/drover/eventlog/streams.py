@@ -46,7 +46,31 @@ def _plain(value: Any) -> str:
     return str(value.value if isinstance(value, Enum) else value)
 
 
+class TooFewReplicas(DroverError):
+    """A stream has fewer replicas than configured: it would not survive the loss of as many nodes as expected."""
+
+    def __init__(self, stream: str, *, found: int, wanted: int) -> None:
+        self.stream, self.found, self.wanted = stream, found, wanted
+        super().__init__(
+            f"DROVER_NATS_REPLICAS={wanted}, but the stream {stream} has {found}: it keeps the number that it was "
+            f"created with. Run `drover log replicas {wanted}`, or set DROVER_NATS_REPLICAS={found}."
+        )
+
+
+class PurgeDenied(DroverError):
+    """Old commits shall leave a stream that was created to keep them for ever."""
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        super().__init__(
+            f"DROVER_LOG_KEEP is set, but the stream {stream} refuses purges, and that cannot be changed. Stop the "
+            "services and run `drover log migrate`, which recreates it, or set DROVER_LOG_KEEP=all."
+        )
+
+
 def _required(context: str) -> dict[str, Any]:
+    """The options without which a stream could lose events. `max_bytes` is free: a full stream refuses new messages.
+    So is `deny_purge`: streams from before ADR 0034 have it."""
     return {
         "subjects": [f"evt.{context}.*"],
         "storage": api.StorageType.FILE,
@@ -54,34 +78,60 @@ def _required(context: str) -> dict[str, Any]:
         "discard": api.DiscardPolicy.NEW,
         "max_age": 0,
         "max_msgs": -1,
-        "max_bytes": -1,
         "max_msgs_per_subject": -1,
         "deny_delete": True,
-        "deny_purge": True,
+        # A message with such a header would remove others.
+        "allow_rollup_hdrs": False,
+        "allow_msg_ttl": False,
     }
 
 
+def _config(context: str, *, replicas: int, partitions: int) -> api.StreamConfig:
+    return api.StreamConfig(
+        name=context.upper(),
+        num_replicas=replicas,
+        metadata={PARTITIONS_KEY: str(partitions)},
+        compression=api.StoreCompression.S2,
+        **_required(context),
+    )
+
+
 async def ensure_stream(
-    client: Client, context: str, *, replicas: int = 1, partitions: int = 1
+    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, purges: bool = False
 ) -> tuple[Partition, ...]:
-    """Create the context's stream if it is missing; raise StreamMisconfigured if it could lose events.
+    """Create the context's stream if it is missing. Raises StreamMisconfigured if it could lose events, TooFewReplicas,
+    or PurgeDenied if it shall be purged (`purges`) and refuses that.
 
     Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
     """
     jetstream = client.jetstream()
-    required = _required(context)
-    name = context.upper()
     try:
-        info = await jetstream.stream_info(name)
+        info = await jetstream.stream_info(context.upper())
     except NotFoundError:
-        metadata = {PARTITIONS_KEY: str(partitions)}
-        info = await jetstream.add_stream(
-            api.StreamConfig(name=name, num_replicas=replicas, metadata=metadata, **required)
-        )
-    wrong = {field: (found, must) for field, must in required.items() if (found := getattr(info.config, field)) != must}
+        info = await jetstream.add_stream(_config(context, replicas=replicas, partitions=partitions))
+    _check(context, info.config, replicas=replicas, purges=purges)
+    return _partitions(context, info)
+
+
+def _check(context: str, config: api.StreamConfig, *, replicas: int, purges: bool) -> None:
+    name = context.upper()
+    wrong = {
+        option: (found, must)
+        for option, must in _required(context).items()
+        # An option that is off may be missing in the server's answer.
+        if (found := getattr(config, option)) != must and not (must is False and found is None)
+    }
     if wrong:
         raise StreamMisconfigured(name, wrong)
-    return _partitions(context, info)
+    refuse_too_few(config, replicas)
+    if purges and config.deny_purge:
+        raise PurgeDenied(name)
+
+
+def refuse_too_few(config: api.StreamConfig, replicas: int) -> None:
+    """Raise TooFewReplicas if a stream has fewer replicas than this."""
+    if (found := config.num_replicas or 1) < replicas:
+        raise TooFewReplicas(str(config.name), found=found, wanted=replicas)
 
 
 async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:

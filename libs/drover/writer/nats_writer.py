@@ -18,8 +18,9 @@ from drover.domain.decider import Decider
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
+from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.eventlog.snapshots import JetStreamSnapshots
-from drover.eventlog.streams import StreamRefused, ensure_stream
+from drover.eventlog.streams import StreamRefused, ensure_stream, refuse_too_few
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.lease import Lease
@@ -44,17 +45,23 @@ log = structlog.get_logger("drover.writer")
 
 
 async def prepare(
-    client: Client, contexts: tuple[str, ...], *, replicas: int = 1, partitions: Mapping[str, int] = _UNDIVIDED
+    client: Client,
+    contexts: tuple[str, ...],
+    *,
+    replicas: int = 1,
+    partitions: Mapping[str, int] = _UNDIVIDED,
+    purges: bool = False,
 ) -> dict[str, tuple[Partition, ...]]:
     """Create the streams and the bucket that writers need; refuse those with a wrong configuration.
 
-    `partitions`: how many partitions a newly created stream gets. Returns the partitions of every context.
+    `partitions`: how many partitions a newly created stream gets. `purges`: whether old commits leave the streams.
+    Returns the partitions of every context.
     """
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PREPARE_S
     while True:
         try:
-            return await _prepare(client, contexts, replicas, partitions)
+            return await _prepare(client, contexts, replicas, partitions, purges=purges)
         except NatsError as error:
             if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
                 raise StreamRefused(replicas) from error
@@ -65,14 +72,17 @@ async def prepare(
 
 
 async def _prepare(
-    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int]
+    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int], *, purges: bool
 ) -> dict[str, tuple[Partition, ...]]:
     divided = {
-        context: await ensure_stream(client, context, replicas=replicas, partitions=partitions.get(context, 1))
+        context: await ensure_stream(
+            client, context, replicas=replicas, partitions=partitions.get(context, 1), purges=purges
+        )
         for context in contexts
     }
     await ensure_bucket(client, BUCKET, replicas=replicas)
     await JetStreamSnapshots(client).ensure(replicas=replicas)
+    refuse_too_few((await client.jetstream().stream_info(SNAPSHOTS)).config, replicas)
     return divided
 
 

@@ -36,7 +36,7 @@ def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
     if few:
         return fail(
             f"{asked} replicas are configured, and {', '.join(map(str, few))} has fewer",
-            f"Streams keep the number they were created with: run `nats stream edit NAME --replicas {asked}` for each.",
+            f"Streams keep the number they were created with: run `drover log replicas {asked}`.",
         )
     ill = [said for info in infos for said in _ill(info)]
     if ill:
