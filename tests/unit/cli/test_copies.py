@@ -35,7 +35,7 @@ def test_fewer_copies_than_were_asked_for_are_a_failure_that_says_how_to_get_the
     found = judged([stream("FLEET", 1), stream("RENDER", 3, **WELL)], 3)
     assert found.verdict is Verdict.FAIL
     assert "FLEET has fewer" in found.found
-    assert "--replicas 3" in found.remedy
+    assert "drover log replicas 3" in found.remedy
 
 
 def test_a_node_that_is_away_or_late_is_a_warning_with_its_name():
