@@ -37,3 +37,6 @@ class TermStarted(Event):
 
     epoch: int
     holder: str
+    ahead_s: float = 0.0
+    """Seconds by which the partition's time is ahead of the wall clock during the term, because a clock was wrong
+    before. It is constant: a wall clock that is set ends the term."""

@@ -22,3 +22,7 @@ class VirtualClock:
         step = timedelta(**duration)
         self._now += step
         self._elapsed_s += step.total_seconds()
+
+    def set_wall(self, **by: float) -> None:
+        """Set the wall clock forward or, with a negative duration, back. No time passes."""
+        self._now += timedelta(**by)

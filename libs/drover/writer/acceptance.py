@@ -44,10 +44,13 @@ class Acceptance(msgspec.Struct, frozen=True):
     leads_since: datetime | None
     refusal: Refusal | None
     """Why a command would be refused now. None: it would be accepted."""
+    ahead_s: float = 0.0
+    """How far the partition's time is ahead of the wall clock, as its leader says."""
 
 
 class _Answer(msgspec.Struct):
     refusal: Refusal | None
+    ahead_s: float = 0.0
 
 
 _decode: Final = msgspec.json.Decoder(_Answer).decode
@@ -63,7 +66,13 @@ async def ask(client: Client, partition: Partition) -> Acceptance:
     lease, answer = await asyncio.gather(read_lease(client, partition), _probe(client, partition))
     refusal = answer.refusal if isinstance(answer, _Answer) else _why_silent(partition, lease, answer)
     holder = lease.holder if lease is not None and lease.is_current else None
-    return Acceptance(partition, holder.instance if holder else None, holder.since if holder else None, refusal)
+    return Acceptance(
+        partition,
+        holder.instance if holder else None,
+        holder.since if holder else None,
+        refusal,
+        answer.ahead_s if isinstance(answer, _Answer) else 0.0,
+    )
 
 
 async def ask_context(client: Client, context: str) -> list[Acceptance]:
@@ -115,7 +124,7 @@ async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator
 
     async def answer() -> None:
         nonlocal answering
-        body = msgspec.json.encode(_Answer(await writer.probe()))
+        body = msgspec.json.encode(_Answer(await writer.probe(), writer.ahead_s))
         answering, probes = None, waiting[:]
         waiting.clear()
         for message in probes:

@@ -31,6 +31,11 @@ TERMS = Counter(
 LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
 EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
 POSITION = Gauge("drover_writer_position", "Stream sequence of the last commit in the state", ["context", "partition"])
+AHEAD_SECONDS = Gauge(
+    "drover_writer_ahead_seconds",
+    "Seconds by which the partition's time is ahead of the wall clock, because a clock was ahead before",
+    ["context", "partition"],
+)
 REMEMBERED = Gauge(
     "drover_writer_remembered_commands", "Command ids remembered to detect repeats", ["context", "partition"]
 )

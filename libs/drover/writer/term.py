@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -15,7 +15,7 @@ from uuid_utils import uuid4, uuid7
 
 from drover.bus.messages import NOT_LEADER, Accepted, Outcome, Rejected, Submission
 from drover.domain.decider import Decider, Rejection, Tick
-from drover.domain.errors import Code, DroverError
+from drover.domain.errors import Code
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, EventLog
@@ -27,6 +27,7 @@ from drover.writer.fold import Fold
 from drover.writer.idempotency import split_id
 from drover.writer.intake import Intake, Pending
 from drover.writer.lease import Lease
+from drover.writer.partition_time import PartitionTime
 from drover.writer.refusals import Refusal
 from drover.writer.repeats import Repeats
 from drover.writer.snapshots import Snapshotter
@@ -46,18 +47,9 @@ machine sleeps."""
 STEPS_TO_THE_SOCKET: Final = 3
 """How many iterations of the event loop a new append needs until its bytes are sent: the task, the publish, the
 flusher."""
-CLOCK_STEP_MAX: Final = timedelta(seconds=2)
 
 S = TypeVar("S")
 log = structlog.get_logger("drover.writer")
-
-
-class ClockStepped(DroverError):
-    """The wall clock was set during a term. The next term first compares it with the NATS server's clock."""
-
-    def __init__(self, step_s: float) -> None:
-        self.step_s = step_s
-        super().__init__(f"by {step_s:+.1f} s")
 
 
 class _TickPending:
@@ -88,6 +80,7 @@ class Term(Generic[S]):
         intake: Intake,
         clock: Clock,
         *,
+        time_: PartitionTime,
         epoch: int,
         reload: Callable[[int], Awaitable[Fold[S]]],
         snapshotter: Snapshotter,
@@ -102,6 +95,7 @@ class Term(Generic[S]):
         self._lease = lease
         self._intake = intake
         self._clock = clock
+        self._time = time_
         self._reload = reload
         self._snapshotter = snapshotter
         self._committed = committed
@@ -116,7 +110,6 @@ class Term(Generic[S]):
         self._barred: OrderedDict[str, None] = OrderedDict()
         self._barred_now: frozenset[str] = frozenset()
         self._repeats = Repeats(event_log, self._codec, self._outcome_of)
-        self._seen_time = (clock.now(), clock.elapsed_s())
         self._quiet_until_s = float("-inf")
         self._draining = False
         self._over = False
@@ -125,8 +118,16 @@ class Term(Generic[S]):
 
     async def open(self, holder: str) -> None:
         """Store the first commit of the term. Raises if another writer wrote meanwhile: then the term never began."""
-        now = self._now()
-        event = TermStarted(self.epoch, holder, n=self.fold.n + 1, at=now, by=f"writer:{holder}", cause=str(uuid7()))
+        now = self._time.start_term(self.fold.at)
+        event = TermStarted(
+            self.epoch,
+            holder,
+            ahead_s=self._time.ahead_s,
+            n=self.fold.n + 1,
+            at=now,
+            by=f"writer:{holder}",
+            cause=str(uuid7()),
+        )
         payload = self._codec.encode([event])
         commit = Commit(str(uuid4()), self.epoch, payload)
         seq = await self._log.append(commit, self.fold.seq)
@@ -397,12 +398,4 @@ class Term(Generic[S]):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
-        """Return the time for new events, never before the last event. Raises ClockStepped if somebody has just set the
-        clock, because events must not get such a time."""
-        now, elapsed_s = self._clock.now(), self._clock.elapsed_s()
-        then, elapsed_then_s = self._seen_time
-        self._seen_time = (now, elapsed_s)
-        step = now - then - timedelta(seconds=elapsed_s - elapsed_then_s)
-        if abs(step) > CLOCK_STEP_MAX:
-            raise ClockStepped(step.total_seconds())
-        return max(now, self.fold.at)
+        return self._time.now(self.fold.at)

@@ -28,9 +28,10 @@ from drover.writer.fold import Fold
 from drover.writer.intake import Intake, LocalPending, Probe
 from drover.writer.lease import Lease
 from drover.writer.nats_lease import ClockSkewed
+from drover.writer.partition_time import ClockStepped, PartitionTime
 from drover.writer.refusals import Refusal
 from drover.writer.snapshots import Snapshotter
-from drover.writer.term import ClockStepped, Term
+from drover.writer.term import Term
 
 S = TypeVar("S")
 
@@ -90,6 +91,7 @@ class Writer(Generic[S]):
         self._lease = lease
         self._snapshotter = snapshotter
         self._clock = clock or SystemClock()
+        self._time = PartitionTime(self._clock)
         self._serve = serve
         self._committed = committed
         self.intake = intake or Intake()
@@ -110,6 +112,11 @@ class Writer(Generic[S]):
         """The decider's state while this process leads or follows; None before it is loaded."""
         fold = self._term.fold if self._term else self._fold
         return fold.state if fold else None
+
+    @property
+    def ahead_s(self) -> float:
+        """How far the partition's time is ahead of the wall clock, while this process leads."""
+        return self._time.ahead_s
 
     @property
     def epoch(self) -> int:
@@ -217,6 +224,7 @@ class Writer(Generic[S]):
             self.leading.clear()
             self._term = None
             metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+            metrics.AHEAD_SECONDS.labels(self.partition.context, self.partition.name).set(0)
             self.intake.close()
             self.intake.turn_away()
             await self._lease.release()
@@ -299,6 +307,7 @@ class Writer(Generic[S]):
 
         def take(commit: StoredCommit) -> None:
             fold.apply(commit)
+            self._time.heard(fold.at)
             position.set(fold.seq)
 
         await follow(self._log, fold.seq, take)
@@ -307,6 +316,9 @@ class Writer(Generic[S]):
         term = await self._open_term(fold)
         context, name = self.partition.context, self.partition.name
         log.info("term_started", context=context, partition=name, epoch=term.epoch, position=term.fold.seq)
+        if self._time.ahead_s:
+            log.warning("partition_time_ahead", context=context, partition=name, ahead_s=self._time.ahead_s, alert=True)
+        metrics.AHEAD_SECONDS.labels(context, name).set(self._time.ahead_s)
         metrics.LEADER.labels(context, name).set(1)
         metrics.EPOCH.labels(context, name).set(term.epoch)
         metrics.POSITION.labels(context, name).set(term.fold.seq)
@@ -344,6 +356,7 @@ class Writer(Generic[S]):
                 self._lease,
                 self.intake,
                 self._clock,
+                time_=self._time,
                 epoch=fold.epoch + 1,
                 reload=self._reload,
                 snapshotter=self._snapshotter,

@@ -34,6 +34,8 @@ class Lead(NamedTuple):
     at: datetime | None
     refusal: Refusal | None = None
     """Why a command would be refused now. None: it would be accepted."""
+    ahead_s: float = 0.0
+    """How far the partition's time is ahead of the wall clock."""
 
 
 class LogState(Protocol):
@@ -83,6 +85,7 @@ class NatsState:
             last.seq if last else 0,
             last.stored_at if last else None,
             found.refusal,
+            found.ahead_s,
         )
 
     async def ping(self) -> float:

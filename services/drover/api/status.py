@@ -37,6 +37,9 @@ class PartitionStatus(msgspec.Struct):
     behind: int | None
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
+    ahead_s: float = 0.0
+    """Seconds by which the partition's time is ahead of the wall clock, because a clock was ahead before. New events
+    bear that time; deadlines are not delayed."""
 
 
 class PlatformStatus(msgspec.Struct):
@@ -105,4 +108,5 @@ def _partition(lead: Lead, projected: int | None) -> PartitionStatus:
         projected_seq=projected,
         behind=None if projected is None else max(0, lead.seq - projected),
         refusal=lead.refusal,
+        ahead_s=lead.ahead_s,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,6 +84,16 @@ def _problems_of(partition: PartitionStatus) -> list[str]:
     return found
 
 
+def _notes(partitions: list[PartitionStatus]) -> list[str]:
+    """List what somebody should know although the platform is healthy."""
+    return [
+        f"The time of {found.context}/{found.partition} is {timedelta(seconds=round(found.ahead_s))} ahead of the "
+        "clock: see PartitionTimeAhead in docs/runbook.md."
+        for found in partitions
+        if found.ahead_s
+    ]
+
+
 def document(status: PlatformStatus) -> dict[str, Any]:
     """Make the document that `status --json` prints."""
     problems = problems_of(status)
@@ -97,6 +108,7 @@ def rendered(status: PlatformStatus) -> RenderableType:
     if status.partitions:
         parts += [_partitions(status.partitions), Text()]
     parts.append(_devices(status.devices))
+    parts += (Text(f"! {note}", "yellow") for note in _notes(status.partitions))
     if problems:
         parts += [Text(), *(Text(f"! {problem}", "red") for problem in problems)]
     return Group(*parts)

@@ -16,6 +16,7 @@ from drover.cli.errors import EventNotFound, NoPlatform
 from drover.cli.exits import Exit, exit_code_of, explained
 from drover.cli.output import console
 from drover.cli.status import BEHIND_MAX, document, problems_of
+from drover.cli.status import rendered as rendered_status
 from drover.domain.errors import DroverError
 from drover.eventlog.log import Partition
 from drover.service.config import ConfigurationError
@@ -88,6 +89,16 @@ def partition(**changes):
             **changes,
         }
     )
+
+
+@pytest.mark.req("YR-13")
+def test_a_time_that_is_ahead_is_noted_and_the_platform_stays_healthy():
+    status = PlatformStatus(AT, "connected", "connected", [partition(ahead_s=86_400.2)], {})
+    assert problems_of(status) == []
+    screen = console()
+    with screen.capture() as shown:
+        screen.print(rendered_status(status))
+    assert "The time of fleet/main is 1 day, 0:00:00 ahead of the clock" in " ".join(shown.get().split())
 
 
 @pytest.mark.parametrize(

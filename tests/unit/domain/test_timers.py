@@ -68,3 +68,13 @@ def test_whatever_is_set_and_cleared_the_top_is_the_least(steps):
             timers.set(key, at(seconds))
             plain[key] = at(seconds)
         assert timers.first() == (min((when, key) for key, when in plain.items()) if plain else None)
+
+
+def test_timers_are_brought_forward_except_those_of_one_kind():
+    timers = Timers()
+    timers.set("a:1", at(10))
+    timers.set("b:1", at(9))
+    timers.bring_forward(at(5) - at(0), except_kind="b")
+    assert timers.first() == (at(5), "a:1")
+    timers.clear("a:1")
+    assert timers.first() == (at(9), "b:1")

@@ -32,6 +32,7 @@ from drover.domain.identity.sessions import (
 from drover.domain.identity.state import Identity
 from drover.domain.identity.validation import validate
 from drover.domain.rules import decide_by
+from drover.domain.wall_clock import deadline_on_wall_clock, on_wall_clock
 
 _DECIDE: Final[dict[type[Command], Callable[[Identity, Any, datetime], Decision]]] = {
     c.CreateAccount: create_account,
@@ -53,9 +54,9 @@ _DECIDE: Final[dict[type[Command], Callable[[Identity, Any, datetime], Decision]
 IDENTITY: Final = Decider(
     context="identity",
     initial=Identity,
-    decide=decide_by(_DECIDE, validate=validate),
+    decide=on_wall_clock(decide_by(_DECIDE, validate=validate)),
     evolve=evolve,
-    next_deadline=next_deadline,
+    next_deadline=deadline_on_wall_clock(next_deadline),
     answer=answer,
     commands=c.IdentityCommand,
     events=IdentityEvent,

@@ -10,8 +10,18 @@ from drover.domain.event import TermStarted
 from drover.domain.identity import events as e
 from drover.domain.identity.policy import AccountRole
 from drover.domain.identity.state import Account, Ended, Identity, Session, Spent
-from drover.domain.identity.timer_keys import archiving, expiry
+from drover.domain.identity.timer_keys import EXPIRY, archiving, expiry
 from drover.domain.rules import evolve_by
+from drover.domain.wall_clock import note_ahead
+
+
+def _term_started(identity: Identity, event: TermStarted) -> None:
+    """Follow a wall clock that was set back. A session still expires at its date: browsers know this date."""
+    set_back = note_ahead(identity, event)
+    identity.timers.bring_forward(set_back, except_kind=EXPIRY)
+    if set_back:
+        for session in identity.sessions.values():
+            session.spent = [Spent(spent.parent, spent.child, spent.until - set_back) for spent in session.spent]
 
 
 def _account_created(identity: Identity, event: e.AccountCreated) -> None:
@@ -113,7 +123,7 @@ def _archived(identity: Identity, event: e.SessionArchived) -> None:
 
 
 _EVOLVE: Final[dict[type, Callable[[Identity, Any], None]]] = {
-    TermStarted: lambda identity, event: None,
+    TermStarted: _term_started,
     e.AccountCreated: _account_created,
     e.PasswordChanged: _password_changed,
     e.RoleChanged: _role_changed,

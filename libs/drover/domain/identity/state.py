@@ -69,3 +69,5 @@ class Identity(msgspec.Struct):
     ended: dict[str, Ended] = {}
     alerts: dict[str, str] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
+    ahead_s: float = 0.0
+    """Seconds by which the partition's time is ahead of the wall clock, which all moments here follow."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+EXPIRY: Final = "s"
+
 
 def expiry(session_id: str) -> str:
-    return f"s:{session_id}"
+    return f"{EXPIRY}:{session_id}"
 
 
 def archiving(session_id: str) -> str:

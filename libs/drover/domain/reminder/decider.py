@@ -22,6 +22,7 @@ from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.subscriptions import add_subscription, change_fetch_limit, remove_subscription
 from drover.domain.reminder.users import add_user, remove_user, set_timezone
 from drover.domain.reminder.validation import validate
+from drover.domain.wall_clock import deadline_on_wall_clock, on_wall_clock
 
 CONTEXT: Final = "reminder"
 
@@ -73,9 +74,9 @@ def reminder_decider(policy: Policy) -> Decider[Reminders]:
     return Decider(
         context=CONTEXT,
         initial=Reminders,
-        decide=decide,
+        decide=on_wall_clock(decide),
         evolve=evolve,
-        next_deadline=next_deadline,
+        next_deadline=deadline_on_wall_clock(next_deadline),
         answer=answer,
         commands=c.ReminderCommand,
         events=ReminderEvent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from sys import intern
 from typing import Any, Final
 
@@ -11,10 +11,12 @@ from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_r
 from drover.domain.event import TermStarted
 from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.reminder import events as e
+from drover.domain.reminder.due import Due
 from drover.domain.reminder.policy import KEYS_REMEMBERED_FOR, KEYS_REMEMBERED_MAX
 from drover.domain.reminder.sending import NOT_THE_PROVIDERS
 from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of, seconds_of
 from drover.domain.reminder.texts import pack
+from drover.domain.wall_clock import note_ahead, wall_time
 
 _REMEMBERED_S: Final = int(KEYS_REMEMBERED_FOR.total_seconds())
 _KEPT_S: Final = int(KEPT_AT_LEAST.total_seconds())
@@ -27,6 +29,31 @@ def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
 
 def _nothing(state: Reminders, event: object) -> None:
     """Change nothing: the event is only for people to see."""
+
+
+def _term_started(state: Reminders, event: TermStarted) -> None:
+    """Follow a wall clock that was set back. Retries, the ends of claims and alarms that were requested for now come
+    forward; the times that users chose stay."""
+    set_back = note_ahead(state, event)
+    if not set_back:
+        return
+    state.timers.bring_forward(set_back)
+    now_s = seconds_of(wall_time(state, event.at))
+    for alarm in state.alarms.values():
+        _bring_forward(alarm, set_back, now_s)
+    state.waiting = Due(state.alarms, dispatched=False)
+    state.recovering = Due(state.in_hand, dispatched=True)
+
+
+def _bring_forward(alarm: Alarm, by: timedelta, now_s: int) -> None:
+    retries = alarm.wake_s != alarm.next_s
+    if alarm.immediate:
+        alarm.next_s = min(alarm.next_s, now_s)
+    wake_s = alarm.wake_s - int(by.total_seconds())
+    if alarm.dispatched:
+        alarm.wake_s = wake_s
+    else:
+        alarm.wake_s = max(alarm.next_s, wake_s) if retries else alarm.next_s
 
 
 def _user_added(state: Reminders, event: e.UserAdded) -> None:
@@ -241,7 +268,7 @@ def _alert_resolved(state: Reminders, event: AlertResolved) -> None:
 
 
 _EVOLVE: Final[dict[type, Callable[[Reminders, Any], None]]] = {
-    TermStarted: _nothing,
+    TermStarted: _term_started,
     e.UserAdded: _user_added,
     e.TimezoneSet: _timezone_set,
     e.UserRemoved: _user_removed,

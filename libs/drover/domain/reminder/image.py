@@ -43,6 +43,7 @@ class ReminderImage(msgspec.Struct):
     outside: list[str] = []
     unlisted: list[str] = []
     life_floor: int = 0
+    ahead_s: float = 0.0
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -61,6 +62,7 @@ def to_image(state: Reminders) -> ReminderImage:
         outside=sorted(state.outside),
         unlisted=sorted(state.unlisted),
         life_floor=state.life_floor,
+        ahead_s=state.ahead_s,
     )
 
 
@@ -96,6 +98,7 @@ def from_image(image: ReminderImage) -> Reminders:
     state.deleted = {stone.page_id: stone.life for stone in image.deletions}
     state.alerts, state.timers = image.alerts, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
+    state.ahead_s = image.ahead_s
     state.outside, state.unlisted = set(image.outside), set(image.unlisted)
     state.life_floor = image.life_floor
     return state

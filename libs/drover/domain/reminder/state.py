@@ -93,6 +93,7 @@ class Reminders:
     """The state of one partition. Only `evolve` changes it."""
 
     __slots__ = (
+        "ahead_s",
         "alarms",
         "alerts",
         "deleted",
@@ -138,6 +139,8 @@ class Reminders:
         self.timers = Timers()
         """Timers of alerts."""
         self.failed_in_row = 0
+        self.ahead_s = 0.0
+        """Seconds by which the partition's time is ahead of the wall clock, which all moments here follow."""
         self.fetch_limit: int | None = None
         """The fetch limit that was set at run time. None: the configured one applies."""
 

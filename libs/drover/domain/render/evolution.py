@@ -16,6 +16,11 @@ from drover.domain.render.policy import ARCHIVE_AFTER, PAST_RENDERS_MAX
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
 from drover.domain.render.timer_keys import archive_timer, lease_timer, place_in_queue, timeout_timer
 from drover.domain.spec import fields_of
+from drover.domain.wall_clock import note_ahead
+
+
+def _term_started(queue: RenderQueue, event: TermStarted) -> None:
+    note_ahead(queue, event)
 
 
 def _nothing(queue: RenderQueue, event: e.QueueEvent) -> None:
@@ -195,7 +200,7 @@ def _alert_resolved(queue: RenderQueue, event: AlertResolved) -> None:
 
 
 _EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
-    TermStarted: _nothing,
+    TermStarted: _term_started,
     e.RenderRequested: _requested,
     e.RenderClaimed: _claimed,
     e.LeaseRenewed: _renewed,

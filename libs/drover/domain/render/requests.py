@@ -17,6 +17,7 @@ from drover.domain.render.events import RenderCancelled, RenderRequested, Render
 from drover.domain.render.fence import moved_on
 from drover.domain.render.policy import OPEN_RENDERS_MAX, SEOUL
 from drover.domain.render.state import ENDED, WORKING, Render, RenderQueue, Status
+from drover.domain.wall_clock import wall_time
 
 LAPSED: Final = "lapsed"
 """Why a render was requeued: its worker did not renew the lease in time."""
@@ -32,7 +33,7 @@ def request_render(queue: RenderQueue, command: RequestRender, now: datetime) ->
         return _unknown_composition(command.composition_id)
     render_id = queue.last_id + 1
     name = command.composition or (described.spec.name if described else "") or command.composition_id
-    day = command.broadcast_date or (now + SEOUL).date()
+    day = command.broadcast_date or (wall_time(queue, now) + SEOUL).date()
     return accept(
         RenderRequested(
             render_id=render_id,

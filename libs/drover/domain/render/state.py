@@ -126,3 +126,5 @@ class RenderQueue(msgspec.Struct):
     version."""
     alerts: dict[str, str] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
+    ahead_s: float = 0.0
+    """Seconds by which the partition's time is ahead of the wall clock."""

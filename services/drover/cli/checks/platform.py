@@ -141,6 +141,12 @@ async def writers_accept(scene: Scene) -> Finding:
     if refused:
         remedies = dict.fromkeys(refusal.remedy for refusal in refused)
         return fail(" ".join(refusal.why for refusal in refused), " ".join(remedies))
+    ahead = [f"{one.partition} by {one.ahead_s:.0f} s" for one in found if one.ahead_s]
+    if ahead:
+        return warn(
+            f"commands are accepted, but the time of events is ahead of the clock: {', '.join(ahead)}",
+            "A clock was ahead before. Deadlines are not delayed; see PartitionTimeAhead in docs/runbook.md.",
+        )
     return ok(f"commands are accepted by {', '.join(str(one.partition) for one in found)}")
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from drover.domain.errors import Code
+from drover.domain.event import TermStarted
 from drover.domain.render import RENDER
 from drover.domain.render.events import CompositionDescribed, CompositionRemoved, FieldMapped, RenderRequested
 from drover.domain.render.policy import OPEN_RENDERS_MAX
@@ -174,3 +175,10 @@ def test_open_renders_have_a_bound_and_one_that_ends_makes_room():
     scenario.given(*HAND.preparing()).when(request()).then_rejected(Code.CONFLICT)
     assert W1 in queue_of(scenario).held
     scenario.when(HAND.completes()).when(request()).then(RenderRequested)
+
+
+@pytest.mark.req("YR-13")
+def test_the_day_of_a_broadcast_is_that_of_the_wall_clock():
+    scenario = queue().after(days=1).given(TermStarted(2, "w", ahead_s=86_400.0))
+    scenario.when(request())
+    assert render_of(scenario).broadcast_date == DAY

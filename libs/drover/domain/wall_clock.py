@@ -1,0 +1,66 @@
+"""For contexts whose moments are dates that people and other programs compare with their own clocks: alarms, the expiry
+of sessions. Their rules get the wall clock's time instead of the partition's.
+
+Usually both are equal. After a clock was ahead, the partition's time stays ahead, by `TermStarted.ahead_s`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from drover.domain.decider import Decision
+from drover.domain.event import TermStarted
+
+
+class KnowsWallClock(Protocol):
+    """The part of a state that says how far the partition's time is ahead of the wall clock in this term."""
+
+    ahead_s: float
+
+
+W = TypeVar("W", bound=KnowsWallClock)
+
+
+def wall_time(state: KnowsWallClock, now: datetime) -> datetime:
+    """Convert the partition's time to the wall clock's."""
+    return now - timedelta(seconds=state.ahead_s)
+
+
+def on_wall_clock(decide: Callable[[W, Any, datetime], Decision]) -> Callable[[W, Any, datetime], Decision]:
+    """Make a `decide` whose rules, and their follow-ups, get the wall clock's time."""
+
+    def decide_on_wall_clock(state: W, command: Any, now: datetime) -> Decision:
+        if not state.ahead_s:
+            return decide(state, command, now)
+        return _convert_follow_ups(decide(state, command, wall_time(state, now)))
+
+    return decide_on_wall_clock
+
+
+def _convert_follow_ups(decision: Decision) -> Decision:
+    then = decision.then
+    if then is None:
+        return decision
+    return replace(decision, then=lambda state, now: _convert_follow_ups(then(state, wall_time(state, now))))
+
+
+def deadline_on_wall_clock(next_deadline: Callable[[W], datetime | None]) -> Callable[[W], datetime | None]:
+    """Make a `next_deadline` from one that returns a moment of the wall clock."""
+
+    def next_deadline_of_partition(state: W) -> datetime | None:
+        moment = next_deadline(state)
+        return None if moment is None else moment + timedelta(seconds=state.ahead_s)
+
+    return next_deadline_of_partition
+
+
+def note_ahead(state: KnowsWallClock, event: TermStarted) -> timedelta:
+    """Note in the state how far the partition's time is ahead. Return by how much the wall clock was set back since the
+    term before, or 0: moments that were meant as "in ten minutes" must come forward by as much."""
+    set_back = timedelta(seconds=max(0.0, event.ahead_s - state.ahead_s))
+    state.ahead_s = event.ahead_s
+    return set_back

@@ -1,0 +1,87 @@
+"""The time of a partition: the wall clock or, if a clock was ahead before, the last event's time plus the time that has
+passed since."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from drover.domain.errors import DroverError
+from drover.domain.event import UNSTAMPED
+from drover.writer.clock import Clock
+
+CLOCK_STEP_MAX: Final = timedelta(seconds=2)
+"""A wall clock that moves by more than this against the clock that nobody can set was set. The same difference is
+tolerated between the wall clock and the last event: clocks of machines differ a little."""
+
+
+class ClockStepped(DroverError):
+    """The wall clock was set during a term. The next term first compares it with the NATS server's clock."""
+
+    def __init__(self, step_s: float) -> None:
+        self.step_s = step_s
+        super().__init__(f"by {step_s:+.1f} s")
+
+
+class PartitionTime:
+    """Events never go back in time. So after a clock that was a day ahead, the partition's time stays a day ahead, but
+    it does not stand still: it goes on with the clock that nobody can set."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at = UNSTAMPED
+        self._at_elapsed_s = 0.0
+        self._seen: tuple[datetime, float] | None = None
+        self._ahead_at_start = timedelta()
+        self._ahead = timedelta()
+
+    @property
+    def ahead_s(self) -> float:
+        """How far the partition's time is ahead of the wall clock. 0 if it is the wall clock."""
+        return self._ahead.total_seconds()
+
+    def heard(self, at: datetime) -> None:
+        """Note the time of an event that was just read from the log. A standby so knows the partition's time as its
+        leader does, even if the leader's last event is old when the standby takes over."""
+        elapsed_s = self._clock.elapsed_s()
+        if at > self._line(elapsed_s):
+            self._at, self._at_elapsed_s = at, elapsed_s
+
+    def start_term(self, last: datetime) -> datetime:
+        """Return the time of the first event of a term. `last`: the time of the last event of the log."""
+        self.heard(last)
+        wall, elapsed_s = self._clock.now(), self._clock.elapsed_s()
+        self._seen = (wall, elapsed_s)
+        now = self._time_at(wall, elapsed_s, last)
+        self._ahead_at_start = self._ahead
+        return now
+
+    def now(self, last: datetime) -> datetime:
+        """Return the time for new events, never before `last`, the time of the last event. Raises ClockStepped if
+        somebody has set the clock, because events must not get such a time."""
+        assert self._seen is not None
+        wall, elapsed_s = self._clock.now(), self._clock.elapsed_s()
+        seen, seen_elapsed_s = self._seen
+        self._seen = (wall, elapsed_s)
+        _refuse_a_step(wall - seen - timedelta(seconds=elapsed_s - seen_elapsed_s))
+        now = self._time_at(wall, elapsed_s, last)
+        # The first event of the term says how far the time is ahead, so this must not change within the term.
+        _refuse_a_step(self._ahead_at_start - self._ahead)
+        return now
+
+    def _time_at(self, wall: datetime, elapsed_s: float, last: datetime) -> datetime:
+        line = self._line(elapsed_s)
+        if line - wall > CLOCK_STEP_MAX:
+            self._ahead = line - wall
+            return line
+        self._ahead = timedelta()
+        self._at, self._at_elapsed_s = max(wall, last), elapsed_s
+        return self._at
+
+    def _line(self, elapsed_s: float) -> datetime:
+        return self._at + timedelta(seconds=max(0.0, elapsed_s - self._at_elapsed_s))
+
+
+def _refuse_a_step(step: timedelta) -> None:
+    if abs(step) > CLOCK_STEP_MAX:
+        raise ClockStepped(step.total_seconds())
