@@ -16,6 +16,7 @@ from drover.history.checkpoints import FoldCheckpoints
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
+from drover.writer.idempotency import Remembered
 from drover.writer.snapshots import Snapshotter, snapshot_version
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
@@ -76,6 +77,7 @@ class Checkpointer:
         def keep(commit: StoredCommit) -> None:
             fold.apply(commit)
             if self._snapshots.is_due(fold):
+                fold.remembered = Remembered()  # nobody sends a command to the past
                 self._snapshots.take(fold)
 
         await follow(self._log, fold.seq, keep)

@@ -1,0 +1,110 @@
+"""States of the past in Postgres and in the archive: which stay, which are found, and whose are removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from drover.eventlog.log import Partition
+from drover.history.checkpoints import FoldCheckpoints
+from drover.postgres.migrate import migrate
+from drover.postgres.pool import open_pool
+from drover.writer.fold import FoldImage
+
+pytestmark = pytest.mark.req("YR-09")
+
+FLEET = Partition("fleet")
+START = datetime(2026, 3, 1, tzinfo=UTC)
+HOURLY_DAYS = 40
+
+
+class Archive:
+    def __init__(self):
+        self.images = {}
+        self.is_away = False
+
+    async def put(self, partition, version, seq, at, image):
+        if self.is_away:
+            raise ConnectionError("the archive is away")
+        self.images[at] = image
+
+    async def nearest_before(self, partition, version, at):
+        fitting = [moment for moment in self.images if moment <= at]
+        return self.images[max(fitting)] if fitting else None
+
+
+async def chunks(data):
+    yield data
+
+
+def image_of(seq, at):
+    return msgspec.msgpack.encode(FoldImage(seq, seq * 10, at, 1, [], msgspec.Raw(b"\xc0")))
+
+
+async def save(checkpoints, seq, at, version="v1"):
+    await checkpoints.save(FLEET, version, chunks(image_of(seq, at)))
+
+
+async def moments(pool, version="v1"):
+    rows = await pool.fetch("SELECT at FROM drover.fold_checkpoints WHERE version = $1 ORDER BY at", version)
+    return [row["at"] for row in rows]
+
+
+@pytest.fixture
+async def pool(postgres_dsn):
+    await migrate(postgres_dsn)
+    async with open_pool(postgres_dsn, "history", 2) as pool:
+        yield pool
+
+
+async def test_old_checkpoints_are_thinned_with_every_new_one(pool):
+    checkpoints = FoldCheckpoints(pool)
+    for number in range(4 * 24 * 2):
+        await save(checkpoints, number + 1, START + number * timedelta(minutes=15))
+    kept = await moments(pool)
+    assert len(kept) < 35
+    assert START in kept
+    found = await checkpoints.before(FLEET, "v1", START + timedelta(hours=12))
+    assert msgspec.msgpack.decode(found, type=FoldImage).at == START, "that of the day is as near as it gets"
+
+
+async def test_one_state_of_each_day_goes_to_the_archive_and_is_found_there(pool):
+    archive = Archive()
+    checkpoints = FoldCheckpoints(pool, archive)
+    for number in range(4 * HOURLY_DAYS):
+        await save(checkpoints, number + 1, START + number * timedelta(hours=6))
+    assert sorted(archive.images) == [START + timedelta(days=day) for day in range(HOURLY_DAYS)]
+    assert min(await moments(pool)) > START + timedelta(days=9), "Postgres keeps a month of them"
+    found = await checkpoints.before(FLEET, "v1", START + timedelta(days=3, hours=5))
+    assert msgspec.msgpack.decode(found, type=FoldImage).at == START + timedelta(days=3)
+
+
+async def test_an_archive_that_is_away_is_tried_again_with_the_next_checkpoint(pool):
+    archive = Archive()
+    archive.is_away = True
+    checkpoints = FoldCheckpoints(pool, archive)
+    await save(checkpoints, 1, START)
+    archive.is_away = False
+    await save(checkpoints, 2, START + timedelta(minutes=5))
+    assert list(archive.images) == [START]
+
+
+async def test_checkpoints_of_a_version_that_runs_beside_this_one_stay(pool):
+    checkpoints = FoldCheckpoints(pool)
+    await save(checkpoints, 1, START, "older")
+    await save(checkpoints, 1, START, "newer")
+    await checkpoints.forget_others(FLEET, "newer")
+    await checkpoints.forget_others(FLEET, "older")
+    assert await moments(pool, "older") == await moments(pool, "newer") == [START]
+
+
+async def test_checkpoints_that_no_program_has_written_for_a_month_are_removed(pool):
+    checkpoints = FoldCheckpoints(pool)
+    await save(checkpoints, 1, START, "older")
+    await save(checkpoints, 1, START, "newer")
+    await pool.execute("UPDATE drover.fold_checkpoints SET written_at = now() - interval '31 days'")
+    await checkpoints.forget_others(FLEET, "newer")
+    assert await moments(pool, "older") == []
+    assert await moments(pool, "newer") == [START], "its own stay"
