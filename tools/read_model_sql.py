@@ -16,7 +16,7 @@ from drover.readmodel.model import GENERATED, ReadModel
 from drover.readmodel.models import READ_MODELS
 from drover.readmodel.relation import Relation, select_list
 from drover.readmodel.row import Row
-from drover.readmodel.table import Index, Table
+from drover.readmodel.table import AppendTable, Index, Table
 
 FOLDER: Final = Path("libs/drover/readmodel")
 HEAD: Final = (
@@ -32,12 +32,18 @@ def model_ddl(model: ReadModel) -> str:
 
 def table_ddl(table: Table) -> str:
     lines = [*_comment(_docstring(table.row)), f"CREATE TABLE {table.name} (", *_body(table)]
-    lines.append(f"){'' if table.fillfactor is None else f' WITH (fillfactor = {table.fillfactor})'};")
+    lines.append(f"){_storage(table)};")
     for name, text in field_texts(table.row).items():
         lines.append(f"COMMENT ON COLUMN {table.name}.{name} IS '{text.replace(chr(39), chr(39) * 2)}';")
     for index in table.indices:
         lines += [*_comment(index.why), _index(table, index)]
     return "\n".join(lines) + "\n"
+
+
+def _storage(table: Table) -> str:
+    if isinstance(table, AppendTable) and table.by_position is not None:
+        return f" PARTITION BY RANGE ({table.by_position})"
+    return "" if table.fillfactor is None else f" WITH (fillfactor = {table.fillfactor})"
 
 
 def _body(table: Table) -> list[str]:

@@ -16,6 +16,7 @@ from drover.history.checkpoints import FoldCheckpoints
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
+from drover.writer.idempotency import Remembered
 from drover.writer.snapshots import Snapshotter
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
@@ -70,12 +71,12 @@ class Checkpointer:
 
     async def _follow(self) -> None:
         fold = await self._snapshots.load() or Fold(self._decider)
-        if fold.seq:
-            await self._checkpoints.forget_unused(self._log.partition, fold.at)
+        await self._checkpoints.forget_others(self._log.partition, snapshot_version(self._decider))
 
         def keep(commit: StoredCommit) -> None:
             fold.apply(commit)
             if self._snapshots.is_due(fold):
+                fold.remembered = Remembered()  # nobody sends a command to the past
                 self._snapshots.take(fold)
 
         await follow(self._log, fold.seq, keep)

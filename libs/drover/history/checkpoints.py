@@ -1,4 +1,6 @@
-"""Saved states of the past (checkpoints) in Postgres, by time. `writer.fold` defines what is in them."""
+"""Saved states of the past (checkpoints) in Postgres, by time; daily ones also in the archive.
+
+`writer.fold` defines what is in them, `history.thinning` which are kept."""
 
 from __future__ import annotations
 
@@ -7,9 +9,12 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
+import structlog
 
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import UNUSED_VERSION_KEPT_FOR, SnapshotDamaged, SnapshotInfo
+from drover.history.archived_images import ArchivedImages
+from drover.history.thinning import HOURLY_FOR, Kept, daily, surplus
 from drover.postgres.pool import Pool
 from drover.writer.fold import FoldImage
 
@@ -21,26 +26,48 @@ _LATEST: Final = """
 SELECT DISTINCT ON (version) version, seq, at, octet_length(image) AS bytes FROM drover.fold_checkpoints
 WHERE context = $1 AND partition = $2 ORDER BY version, seq DESC
 """
-_IMAGE: Final = """
-SELECT image FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version = $3 AND seq = $4
-"""
 _BEFORE: Final = """
 SELECT image FROM drover.fold_checkpoints
 WHERE context = $1 AND partition = $2 AND version = $3 AND at <= $4 ORDER BY at DESC, seq DESC LIMIT 1
 """
-_FORGET_UNUSED: Final = """
+_KEPT: Final = """
+SELECT seq, at, is_archived FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version = $3
+"""
+_IMAGE: Final = """
+SELECT image FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version = $3 AND seq = $4
+"""
+_ARCHIVED: Final = """
+UPDATE drover.fold_checkpoints SET is_archived = TRUE
+WHERE context = $1 AND partition = $2 AND version = $3 AND seq = $4
+"""
+_REMOVE: Final = """
+DELETE FROM drover.fold_checkpoints
+WHERE context = $1 AND partition = $2 AND version = $3 AND seq = ANY ($4::int8[])
+"""
+_FORGET_OTHERS: Final = """
 DELETE FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version IN (
-  SELECT version FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 GROUP BY version
-  HAVING max(at) < $3::timestamptz - $4::interval
+  SELECT version FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version <> $3
+  GROUP BY version HAVING max(written_at) < now() - $4::interval
 )
 """
 
+log = structlog.get_logger("drover.history")
+
+
+class _Head(msgspec.Struct):
+    """The part of a `FoldImage` that says which moment it is of."""
+
+    seq: int
+    at: datetime
+
 
 class FoldCheckpoints:
-    """A `SnapshotStore` that keeps every snapshot, and finds them by time."""
+    """A `SnapshotStore` that keeps snapshots of the past, fewer of what is longer ago, and finds them by time."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, archived: ArchivedImages | None = None) -> None:
+        """`archived`: where one state of each day is kept for ever. None: Postgres keeps it."""
         self._pool = pool
+        self._archived = archived
 
     async def save(
         self, partition: Partition, version: str, data: AsyncIterable[bytes], *, seq: int, commit: str
@@ -49,6 +76,8 @@ class FoldCheckpoints:
         head = msgspec.msgpack.decode(image, type=FoldImage)
         key = (partition.context, partition.name, version)
         await self._pool.execute(_SAVE, *key, head.seq, head.n, head.at, image)
+        await self._archive_daily(partition, version)
+        await self.thin(partition, version)
         return len(image)
 
     async def infos(self, partition: Partition) -> list[SnapshotInfo]:
@@ -80,9 +109,41 @@ class FoldCheckpoints:
     async def before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
         """Return the latest checkpoint at or before this time, or None."""
         image: bytes | None = await self._pool.fetchval(_BEFORE, partition.context, partition.name, version, at)
-        return image
+        found = None if image is None else msgspec.msgpack.decode(image, type=_Head)
+        if self._archived is None or (found is not None and at - found.at < HOURLY_FOR):
+            return image
+        older = await self._archived.nearest_before(partition, version, at)
+        if older is None or (found is not None and msgspec.msgpack.decode(older, type=_Head).seq <= found.seq):
+            return image
+        return older
 
-    async def forget_unused(self, partition: Partition, at: datetime) -> None:
-        """Remove the checkpoints of versions that no program has written for long before the time `at`. A version that
-        runs beside this one, or to which a release may be rolled back, keeps its checkpoints."""
-        await self._pool.execute(_FORGET_UNUSED, partition.context, partition.name, at, UNUSED_VERSION_KEPT_FOR)
+    async def thin(self, partition: Partition, version: str) -> int:
+        """Remove the checkpoints that are not needed any more; return how many."""
+        gone = surplus(await self._kept(partition, version))
+        seqs = [one.seq for one in gone]
+        await self._pool.execute(_REMOVE, partition.context, partition.name, version, seqs)
+        return len(seqs)
+
+    async def _kept(self, partition: Partition, version: str) -> list[Kept]:
+        rows = await self._pool.fetch(_KEPT, partition.context, partition.name, version)
+        return [Kept(**row) for row in rows]
+
+    async def _archive_daily(self, partition: Partition, version: str) -> None:
+        """Put the daily checkpoints into the archive that it does not have. If that fails, it is tried again with the
+        next checkpoint."""
+        if self._archived is None:
+            return
+        key = (partition.context, partition.name, version)
+        try:
+            for one in daily(await self._kept(partition, version)):
+                image = await self._pool.fetchval(_IMAGE, *key, one.seq)
+                if image is not None:
+                    await self._archived.put(partition, version, one.seq, one.at, image)
+                    await self._pool.execute(_ARCHIVED, *key, one.seq)
+        except Exception:
+            log.exception("daily_state_not_archived", context=partition.context, partition=partition.name)
+
+    async def forget_others(self, partition: Partition, version: str) -> None:
+        """Remove the checkpoints of other versions that no program has written for long. Before that, a program of
+        another version may run beside this one, or take over again."""
+        await self._pool.execute(_FORGET_OTHERS, partition.context, partition.name, version, UNUSED_VERSION_KEPT_FOR)

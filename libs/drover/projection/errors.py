@@ -107,3 +107,36 @@ class ReaderViewsRead(DroverError):
             f"The views on {schema} are being read all the time, so they cannot be changed. End the long statements "
             "(pg_stat_activity), and run the rebuild again: it continues."
         )
+
+
+class TablesRead(DroverError):
+    """Somebody reads the tables of events without a break, so their partitions cannot be changed."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+        super().__init__(
+            f"The tables of {schema} are being read all the time, so their partitions cannot be changed. End the long "
+            "statements (pg_stat_activity), and run this again. Nothing was changed."
+        )
+
+
+class DetachedTableMissing(DroverError):
+    """A detached table was dropped and not restored, so it cannot be attached."""
+
+    def __init__(self, context: str, names: list[str]) -> None:
+        self.context, self.names = context, names
+        super().__init__(
+            f"Not in the schema drover_detached: {', '.join(names)}. Restore the dump with pg_restore and run this "
+            f"again, or fold the rows again from the log: `drover projection attach {context} --fold-again`."
+        )
+
+
+class DetachedTableOutdated(DroverError):
+    """A detached table has other columns than the read model has today."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(
+            f"drover_detached.{name} is of an earlier form of the read model ({reason}). Drop it, and run this again "
+            "with --fold-again: its rows are folded again from the log."
+        )

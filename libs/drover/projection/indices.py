@@ -18,7 +18,7 @@ MEMORY: Final = "256MB"
 _PLAIN: Final = """
 SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND NOT i.indisunique
+WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND NOT i.indisunique AND NOT c.relispartition
 ORDER BY i.indrelid, c.relname
 """
 
@@ -57,7 +57,8 @@ async def _definitions(connection: Connection, projection: Projection) -> dict[s
             await connection.execute(f"CREATE SCHEMA {quoted(form)}; SET LOCAL search_path TO {quoted(form)}")
             await connection.execute(projection.ddl)
             for index in await connection.fetch(_PLAIN, form):
-                found[index["name"]] = index["definition"].replace(f" ON {form}.", f" ON {projection.schema}.")
+                definition = index["definition"].replace(f" ON ONLY {form}.", f" ON {form}.")
+                found[index["name"]] = definition.replace(f" ON {form}.", f" ON {projection.schema}.")
             raise _Seen
     except _Seen:
         return found

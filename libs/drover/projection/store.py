@@ -12,6 +12,7 @@ from drover.projection.checkpoint import Checkpoint, move_checkpoint
 from drover.projection.errors import CheckpointMoved
 from drover.projection.projection import Projection
 from drover.projection.read_model import quoted
+from drover.projection.table_partitions import TablePartitions
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, Table
 
@@ -105,6 +106,7 @@ class Store:
         self._partition = partition
         self._sql = {t.name: KeyedSql(projection.schema, t) for t in projection.keyed}
         self._appends = {t.name: _insert(projection.schema, t) for t in projection.appended}
+        self._partitions = TablePartitions(connection, projection)
         self._live = live_select(projection.schema, projection.live)
         self._told = frozenset(live.table.name for live in projection.live)
         """Tables whose readers want to know which rows are new."""
@@ -115,6 +117,7 @@ class Store:
     async def open(self) -> None:
         """Create the staging tables. They are temporary tables, so they disappear with the connection."""
         self._schema = await self._connection.fetchval(_SCHEMA, self._projection.schema)
+        await self._partitions.open()
         for sql in self._sql.values():
             await self._connection.execute(sql.stage)
 
@@ -132,7 +135,12 @@ class Store:
     async def write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
         """Write rows and checkpoint, or neither. The checkpoint is moved first: another process that writes waits
         there, and then finds the checkpoint moved."""
-        async with self._busy, self._connection.transaction():
+        async with self._busy:
+            await self._partitions.reach(new.seq)
+            await self._write(changes, old, new)
+
+    async def _write(self, changes: Changes, old: Checkpoint, new: Checkpoint) -> None:
+        async with self._connection.transaction():
             await move_checkpoint(self._connection, self._projection.schema, self._partition, old, new)
             await self._check_schema(old)
             await self.write_rows(changes)
@@ -145,7 +153,7 @@ class Store:
 
     async def write_rows(self, changes: Changes) -> None:
         for appended in self._projection.appended:
-            if rows := changes.appends[appended.name]:
+            if rows := self._partitions.kept(appended, changes.appends[appended.name]):
                 await self._append(appended, rows)
         for table in self._projection.keyed:
             if deletes := changes.deletes[table.name]:  # first, so that a unique value can move to another row

@@ -19,6 +19,7 @@ from drover.projection.merged_commits import merged_commits
 from drover.projection.projection import Projection, raw_lines
 from drover.projection.read_model import quoted
 from drover.projection.spill import ROWS_MAX, Spill
+from drover.projection.table_partitions import detached_before, is_detached
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
 ROWS_AT_ONCE: Final = 2_000
@@ -40,6 +41,8 @@ class Report(msgspec.Struct):
     """By partition, the commit up to which log and tables were compared."""
     events: int
     tables: list[TableReport]
+    detached_before: int = 0
+    """Rows of commits before this one are detached from tables of events, and were not compared. 0: none are."""
 
 
 class _Rows:
@@ -145,13 +148,16 @@ async def _verify(
     appended = {
         table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended
     }
+    tables = {table.name: table for table in projection.appended}
+    before = await detached_before(connection, projection.context)
     done = 0
     ends = {name: seq for name, (seq, _) in stands.items()}
     turn = 0
     async for _, commit in merged_commits(logs, ends):
         done += fold.take(commit.seq, commit.payload)
         for name, row in fold.appended:
-            await appended[name].meet(row)
+            if not is_detached(tables[name], row, before):
+                await appended[name].meet(row)
         fold.appended.clear()
         turn += 1
         if turn % COMMITS_PER_TURN == 0:
@@ -163,7 +169,7 @@ async def _verify(
         await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name]) for table in projection.keyed
     ]
     progress(done, of)
-    return Report(projection.name, ends, done, [*keyed, *(rows.report for rows in appended.values())])
+    return Report(projection.name, ends, done, [*keyed, *(rows.report for rows in appended.values())], before)
 
 
 async def _compare_keyed(

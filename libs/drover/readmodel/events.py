@@ -44,6 +44,7 @@ EVENTS: Final = AppendTable(
     name="events",
     row=EventRow,
     key=("seq", "line"),
+    by_position="seq",
     indices=(
         Index("events_at", "at"),
         Index("events_type", "hashtextextended(type, 0), at"),

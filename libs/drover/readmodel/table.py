@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
@@ -17,6 +17,11 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 Key = Hashable
 """The key of a row: a single value, or a tuple if the key has several columns."""
+
+
+PositionColumn = Literal["seq", "id"]
+"""A column that says where in the log the event of a row is: `seq` is the sequence of its commit, `id` the number that
+`projection.row_id` computes."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,19 @@ class KeyedTable(Table, Generic[R]):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AppendTable(Table):
     """A table to which rows are only added, as plain tuples in column order, because most writes go there."""
+
+    by_position: PositionColumn | None = None
+    """The column by whose ranges PostgreSQL partitions the table (see `projection.table_partitions`). None: the table
+    is not partitioned."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.by_position is None or self.by_position == self.key[0], f"{self.name}: its key is no position"
+
+    @cached_property
+    def position_place(self) -> int:
+        """Where in a row the first column of its key is."""
+        return self.columns.index(self.key[0])
 
 
 def _has_keywords(row: type[msgspec.Struct]) -> bool:

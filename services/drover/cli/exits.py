@@ -36,6 +36,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.cli.errors.EventNotFound": Exit.NOT_FOUND,
     "drover.cli.errors.NoSuchAccount": Exit.NOT_FOUND,
     "drover.cli.errors.NoSuchLog": Exit.NOT_FOUND,
+    "drover.projection.errors.DetachedTableMissing": Exit.NOT_FOUND,
     "drover.projection.errors.ReadModelMissing": Exit.NOT_FOUND,
     "drover.archive.errors.RestoreStopped": Exit.UNREACHABLE,
     "drover.bus.connection.NatsUnreachable": Exit.UNREACHABLE,
@@ -78,6 +79,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.projection.errors.OldReadModelRead": Exit.BUSY,
     "drover.projection.errors.ReaderViewsRead": Exit.BUSY,
     "drover.projection.errors.RebuildBusy": Exit.BUSY,
+    "drover.projection.errors.TablesRead": Exit.BUSY,
     "drover.web.serve.PortInUse": Exit.BUSY,
 }
 """The exit codes of error classes, by the name of the class, so that this module need not import it. All other errors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import asyncpg
 
 from drover.readmodel.models import RELATIONS
@@ -15,6 +17,17 @@ def relations_of(context: str) -> set[str]:
 async def views_of(connection: asyncpg.Connection, context: str) -> set[str]:
     rows = await connection.fetch("SELECT viewname FROM pg_views WHERE schemaname = $1", f"rm_{context}")
     return {row["viewname"] for row in rows}
+
+
+async def plan_of(connection: asyncpg.Connection, question: str) -> str:
+    """How PostgreSQL would answer it. An index of a partition is named as the index of the whole table is."""
+    plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {question}"))
+    of_partitions = await connection.fetch(
+        "SELECT i.relname AS name, t.relname AS whole FROM pg_inherits "
+        "JOIN pg_class i ON i.oid = inhrelid JOIN pg_class t ON t.oid = inhparent WHERE t.relkind = 'I'"
+    )
+    whole = {row["name"]: row["whole"] for row in of_partitions}
+    return re.sub(r"\w+", lambda word: whole.get(word[0], word[0]), plan)
 
 
 async def check_described(connection: asyncpg.Connection, context: str) -> None:

@@ -23,7 +23,7 @@ from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import check_relations
 from drover.testing.waiting import eventually
-from tests.integration.projection.described import check_described, relations_of, views_of
+from tests.integration.projection.described import check_described, plan_of, relations_of, views_of
 from tests.integration.projection.history import FarmHistory
 from tests.unit.projection.walking import Walk
 
@@ -510,7 +510,7 @@ async def test_what_clients_ask_often_has_an_index(views) -> None:
     connection = views.read_model.connection
     await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
     for question, index in ASKED_OFTEN:
-        plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN SELECT * FROM rm_fleet.{question}"))
+        plan = await plan_of(connection, f"SELECT * FROM rm_fleet.{question}")
         assert index in plan, f"{question}\n{plan}"
 
 

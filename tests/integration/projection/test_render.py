@@ -16,7 +16,7 @@ from drover.projection.runtime import Limits
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
 from drover.testing.waiting import eventually
-from tests.integration.projection.described import check_described, relations_of, views_of
+from tests.integration.projection.described import check_described, plan_of, relations_of, views_of
 from tests.integration.projection.studio import Studio
 from tests.unit.domain.render.world import CHIPS, Hand
 from tests.unit.projection.render_walking import RenderWalk
@@ -280,7 +280,7 @@ async def test_who_does_not_ask_for_gfx_data_does_not_pay_for_it(studio) -> None
 
 
 async def _plan(studio: Studio, question: str) -> str:
-    return "\n".join(row[0] for row in await studio.connection.fetch(f"EXPLAIN {question}"))
+    return await plan_of(studio.connection, question)
 
 
 async def test_every_relation_is_there_as_it_is_described_and_every_view_is_described(studio) -> None:

@@ -71,6 +71,7 @@ TASKS_EVENT: Final = AppendTable(
     name="tasks_event",
     row=TaskEventRow,
     key=("id",),
+    by_position="id",
     indices=(
         Index("tasks_event_task_device_id", "task_device_id"),
         Index("tasks_event_task_id", "task_id, created_at"),

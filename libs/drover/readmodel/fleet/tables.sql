@@ -14,7 +14,7 @@ CREATE TABLE events (
   entities text[] NOT NULL,
   data     jsonb NOT NULL,
   PRIMARY KEY (seq, line)
-);
+) PARTITION BY RANGE (seq);
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
 COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
@@ -219,7 +219,7 @@ CREATE TABLE tasks_event (
   created_at     timestamptz NOT NULL,
   task_id        uuid NOT NULL,
   task_device_id uuid NOT NULL
-);
+) PARTITION BY RANGE (id);
 COMMENT ON COLUMN tasks_event.id IS 'The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with time.';
 CREATE INDEX tasks_event_task_device_id ON tasks_event (task_device_id);
 CREATE INDEX tasks_event_task_id ON tasks_event (task_id, created_at);

@@ -14,7 +14,7 @@ CREATE TABLE events (
   entities text[] NOT NULL,
   data     jsonb NOT NULL,
   PRIMARY KEY (seq, line)
-);
+) PARTITION BY RANGE (seq);
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
 COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';

@@ -122,6 +122,7 @@ ALARMS_EVENT: Final = AppendTable(
     name="alarms_event",
     row=AlarmEventRow,
     key=("id",),
+    by_position="id",
     indices=(
         Index("alarms_event_page_id", "page_id, created_at"),
         Index("alarms_event_user_id", "user_id, created_at"),

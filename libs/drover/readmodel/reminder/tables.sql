@@ -14,7 +14,7 @@ CREATE TABLE events (
   entities text[] NOT NULL,
   data     jsonb NOT NULL,
   PRIMARY KEY (seq, line)
-);
+) PARTITION BY RANGE (seq);
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
 COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
@@ -113,7 +113,7 @@ CREATE TABLE alarms_event (
   notification_id text,
   by              text NOT NULL,
   created_at      timestamptz NOT NULL
-);
+) PARTITION BY RANGE (id);
 COMMENT ON COLUMN alarms_event.id IS 'The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with time.';
 CREATE INDEX alarms_event_page_id ON alarms_event (page_id, created_at);
 CREATE INDEX alarms_event_user_id ON alarms_event (user_id, created_at);

@@ -37,6 +37,7 @@ RENDERS_EVENT: Final = AppendTable(
     name="renders_event",
     row=RenderEventRow,
     key=("id",),
+    by_position="id",
     indices=(
         Index("renders_event_render_queue_id", "render_queue_id, id"),
         Index("renders_event_created_at", "created_at"),

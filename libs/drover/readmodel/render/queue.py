@@ -170,6 +170,7 @@ AUDIT: Final = AppendTable(
     name="render_queue_audit",
     row=AuditRow,
     key=("id",),
+    by_position="id",
     indices=(
         Index("render_queue_audit_render_queue_id", "render_queue_id, id"),
         Index("render_queue_audit_changed_at", "changed_at"),

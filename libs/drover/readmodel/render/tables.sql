@@ -14,7 +14,7 @@ CREATE TABLE events (
   entities text[] NOT NULL,
   data     jsonb NOT NULL,
   PRIMARY KEY (seq, line)
-);
+) PARTITION BY RANGE (seq);
 COMMENT ON COLUMN events.seq IS 'Sequence of its commit in the stream of its context. With `line` it identifies the event.';
 COMMENT ON COLUMN events.n IS 'Number of the event in its partition, without gaps.';
 COMMENT ON COLUMN events.by IS 'The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`.';
@@ -120,7 +120,7 @@ CREATE TABLE render_queue_audit (
   changed_by      text NOT NULL,
   reason          text,
   render_queue_id int4 NOT NULL
-);
+) PARTITION BY RANGE (id);
 COMMENT ON COLUMN render_queue_audit.id IS 'The id, computed from the position of the event in the log: sequence of the commit * 65536 + line. It grows with time.';
 COMMENT ON COLUMN render_queue_audit.status_from IS 'The status before the change. Null: the render was just requested.';
 COMMENT ON COLUMN render_queue_audit.worker_id IS 'The worker that holds the render, or held it until this change.';
@@ -141,7 +141,7 @@ CREATE TABLE renders_event (
   due_at          timestamptz,
   by              text NOT NULL,
   created_at      timestamptz NOT NULL
-);
+) PARTITION BY RANGE (id);
 COMMENT ON COLUMN renders_event.id IS 'The position in the log: sequence of the commit * 65536 + line. It grows with time.';
 COMMENT ON COLUMN renders_event.attempt IS 'The number of the nexrender job, from 1. It grows when the whole render is done again.';
 COMMENT ON COLUMN renders_event.run IS 'The worker''s run, from 1. It grows with each claim. 0: no worker has claimed this attempt yet.';

@@ -39,17 +39,18 @@ async def explained(connection: asyncpg.Connection, options: str, sql: str, valu
 
 
 async def scanned(connection: asyncpg.Connection, plan: dict[str, Any]) -> set[str]:
-    """Large tables that this plan reads from end to end."""
+    """Large tables that this plan reads from end to end, or large partitions of them."""
     large = {
-        row["name"]
+        row["name"]: row["whole"]
         for row in await connection.fetch(
-            "SELECT relnamespace::regnamespace::text || '.' || relname AS name FROM pg_class WHERE reltuples > $1",
+            "SELECT relnamespace::regnamespace::text || '.' || relname AS name, "
+            "coalesce(pg_partition_root(oid)::regclass::text, oid::regclass::text) AS whole "
+            "FROM pg_class WHERE relkind = 'r' AND reltuples > $1",
             float(LARGE_ROWS),
         )
     }
-    return {
-        f"{node['Schema']}.{node['Relation Name']}" for node in nodes(plan) if node["Node Type"] == "Seq Scan"
-    } & large
+    read = (f"{node['Schema']}.{node['Relation Name']}" for node in nodes(plan) if node["Node Type"] == "Seq Scan")
+    return {large[name] for name in read if name in large}
 
 
 def rows_read(plan: dict[str, Any]) -> int:
