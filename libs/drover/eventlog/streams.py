@@ -54,7 +54,6 @@ def _required(context: str) -> dict[str, Any]:
         "discard": api.DiscardPolicy.NEW,
         "max_age": 0,
         "max_msgs": -1,
-        "max_bytes": -1,
         "max_msgs_per_subject": -1,
         "deny_delete": True,
         "deny_purge": True,

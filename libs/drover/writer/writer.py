@@ -108,6 +108,7 @@ class Writer(Generic[S]):
         lease."""
         metrics.start_counters_at_zero(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+        metrics.READ_ONLY.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
         try:
             yield self
@@ -144,13 +145,14 @@ class Writer(Generic[S]):
 
     def refusal(self) -> Refusal | None:
         """Return why this process cannot accept commands: a commit was not acknowledged within PROBE_S, or the lease
-        cannot be taken or renewed. None: neither is the case; this process need not be the leader."""
+        cannot be taken or renewed, or the log is full. None: nothing of this is the case; this process need not be the
+        leader."""
         unsettled = self._log.unsettled
         if unsettled is not None and (for_s := time.monotonic() - unsettled.since_s) > PROBE_S:
             return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
         if self._lease.trouble is not None:
             return refusals.lease_not_renewed(self.partition, self._lease.trouble)
-        return None
+        return self._term.room.refusal if self._term is not None else None
 
     async def probe(self) -> Refusal | None:
         """Ask the loop that decides commands whether it would accept one now. Answers within PROBE_S."""
@@ -185,6 +187,7 @@ class Writer(Generic[S]):
             self.leading.clear()
             self._term = None
             metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+            metrics.READ_ONLY.labels(self.partition.context, self.partition.name).set(0)
             self.intake.close()
             self.intake.turn_away()
             await self._lease.release()

@@ -17,6 +17,7 @@ export const system = {
     append_unsettled: "commit not acknowledged",
     stuck: "leader is stuck",
     overloaded: "too many commands waiting",
+    log_full: "log full, read-only",
   } satisfies Record<RefusalCode, string>,
   log: "Log (commits)",
   projected: "Read models",

@@ -17,6 +17,7 @@ export const system: typeof English = {
     append_unsettled: "커밋 확인 없음",
     stuck: "리더 멈춤",
     overloaded: "대기 중인 명령이 너무 많음",
+    log_full: "로그 가득 참, 읽기 전용",
   },
   log: "로그(커밋)",
   projected: "조회 모델",
