@@ -127,8 +127,8 @@ class _Line:
         loop = asyncio.get_running_loop()
         tries = 0
         in_doubt = False
-        """Whether an earlier try got no answer. Its commands may still take effect, so OVERLOADED is then no final
-        outcome: these commands are retried, too."""
+        """Whether an earlier try got no answer. Its commands may still take effect, so OVERLOADED and LOG_FULL are then
+        no final outcomes: these commands are retried, too."""
         while batch:
             tries += 1
             left = max(waiting.deadline for waiting in batch) - loop.time()
@@ -165,7 +165,7 @@ class _Line:
 
     def _settle(self, batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
         """Give each caller its outcome; return the commands that must be sent again."""
-        again = (Code.NOT_LEADER, Code.OVERLOADED) if in_doubt else (Code.NOT_LEADER,)
+        again = (Code.NOT_LEADER, Code.OVERLOADED, Code.LOG_FULL) if in_doubt else (Code.NOT_LEADER,)
         left = []
         now, took = asyncio.get_running_loop().time(), self._took.observe
         for waiting, outcome in zip(batch, outcomes, strict=True):

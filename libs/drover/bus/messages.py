@@ -63,6 +63,9 @@ class Bus(Protocol):
 
 
 OVERLOADED: Final = Rejected(Code.OVERLOADED, "Too many commands are waiting; try again shortly")
+LOG_FULL: Final = Rejected(
+    Code.LOG_FULL, "The event log has no room, so nothing was changed; try again when an operator has made room"
+)
 NOT_LEADER: Final = Rejected(Code.NOT_LEADER, "This writer's term is over; ask again")
 
 

@@ -25,6 +25,11 @@ class Code:
     IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # an idempotency key was used again, with another body
     TOO_LARGE: Final = "TOO_LARGE"
     OVERLOADED: Final = "OVERLOADED"  # the intake is full: retry later
+    LOG_FULL: Final = "LOG_FULL"  # the log has no room, and nothing was changed: retry later
     UNAVAILABLE: Final = "UNAVAILABLE"  # no answer before the deadline; the command may still take effect
     NOT_LEADER: Final = "NOT_LEADER"  # this writer's term is over: retry, the next leader answers
     INTERNAL: Final = "INTERNAL"
+
+
+RETRY_LATER: Final = frozenset({Code.OVERLOADED, Code.LOG_FULL, Code.UNAVAILABLE, Code.NOT_LEADER})
+"""The refusals that say nothing about the command: the same command, with the same id, may succeed later."""

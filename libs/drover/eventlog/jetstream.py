@@ -22,6 +22,7 @@ from drover.eventlog.log import (
     AppendUnsettled,
     BelowBottom,
     Commit,
+    LogFull,
     LogUnreachable,
     Partition,
     StoredCommit,
@@ -44,6 +45,13 @@ SETTLE_READ_S: Final = 1.0
 leader, and the next try finds the new leader."""
 
 NO_MESSAGE_FOUND: Final = 10037
+FULL: Final = {
+    10077: ("maximum bytes exceeded", "maximum messages exceeded"),
+    10023: ("insufficient resources",),
+    10002: ("resource limits exceeded for account",),
+}
+"""The answers of a server that has checked the limits of a stream, of itself or of an account, and has stored nothing:
+by error code, the texts. 10077 stands for any failure to store, so its text counts, too."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -57,6 +65,15 @@ class _ApiError(msgspec.Struct):
 class _PubAck(msgspec.Struct):
     seq: int = 0
     error: _ApiError | None = None
+
+
+class _Failed(msgspec.Struct):
+    """A publish without an acknowledgement."""
+
+    reason: str
+    """A text for people."""
+    full: bool = False
+    """Whether the server refused it because a limit is reached: this publish will never be stored."""
 
 
 class _StoredMessage(msgspec.Struct):
@@ -100,17 +117,21 @@ class JetStreamLog:
         }
         started = asyncio.get_running_loop().time()
         tries = 0
+        in_doubt = False
         # A time-out, "no responders" or an error code does not prove that the message is absent: with three replicas we
-        # have seen it land later. Only an acknowledgement settles an append, or the next message on the subject. Until
-        # then we send the identical bytes again.
+        # have seen it land later. Only an acknowledgement settles an append, or the next message on the subject, or a
+        # limit that refuses the first try. Until then we send the identical bytes again.
         while True:
             tries += 1
             answer = await self._publish(commit, headers)
             if isinstance(answer, int):
                 return answer
-            unsettled.last_result = answer
+            if answer.full and not in_doubt:
+                raise LogFull(answer.reason)
+            in_doubt = True  # from here on, not even "full" says that none of the tries is stored later
+            unsettled.last_result = answer.reason
             if tries == 1:
-                log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer)
+                log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer.reason)
             settled = await self._next_after(expected)
             elapsed_s = asyncio.get_running_loop().time() - started
             if settled is not None:
@@ -123,19 +144,20 @@ class JetStreamLog:
                 raise AppendUnsettled
             await asyncio.sleep(RETRY_PAUSE_S)
 
-    async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | str:
-        """Publish once. Return the sequence if the commit was acknowledged, else the reason why not, as a text for
-        people. Without an acknowledgement the commit may still be in the log."""
+    async def _publish(self, commit: Commit, headers: dict[str, str]) -> int | _Failed:
+        """Publish once. Return the sequence if the commit was acknowledged, else the reason why not. Without an
+        acknowledgement the commit may still be in the log, unless a limit was the reason."""
         try:
             reply = await self._client.request(
                 self.partition.subject, commit.payload, timeout=self._append_try_s, headers=headers
             )
             ack = _decode_ack(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            return reason_of(error)
+            return _Failed(reason_of(error))
         if ack.error is not None:
-            return f"{ack.error.err_code} {ack.error.description}"
-        return ack.seq or "an answer without a sequence"
+            code, text = ack.error.err_code, ack.error.description
+            return _Failed(f"{code} {text}", full=text in FULL.get(code, ()))
+        return ack.seq or _Failed("an answer without a sequence")
 
     async def _next_after(self, seq: int) -> StoredCommit | None:
         try:

@@ -61,6 +61,14 @@ class AppendUnsettled(DroverError):
     """It was not found out in time whether an append was stored. Only a restart, which reads the log, can tell."""
 
 
+class LogFull(DroverError):
+    """The log refused a commit because it has no room. It is certain that the commit was not stored."""
+
+    def __init__(self, reason: str = "no room") -> None:
+        super().__init__(f"The log is full ({reason})")
+        self.reason = reason
+
+
 class LogUnreachable(DroverError):
     """The log did not answer a read."""
 
@@ -131,7 +139,7 @@ class EventLog(Protocol):
         """Append the commit if `expected` is the sequence of the partition's last one (0: it has none). Return the new
         sequence once the commit is on disk.
 
-        Raises AppendConflict or AppendUnsettled, nothing else.
+        Raises AppendConflict, LogFull or AppendUnsettled, nothing else.
         """
 
     async def last(self) -> StoredCommit | None: ...

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from drover.eventlog.log import AppendConflict, BelowBottom, Commit, Partition, StoredCommit, Unsettled
+from drover.eventlog.log import AppendConflict, BelowBottom, Commit, LogFull, Partition, StoredCommit, Unsettled
 
 READ_COMMITS_MAX: Final = 256
 
@@ -20,6 +20,8 @@ class MemoryLog:
         self.partition = partition
         self.unsettled: Unsettled | None = None
         """Always None here: an append in memory ends at once."""
+        self.bytes_max: int | None = None
+        """How many bytes all commits may have together; tests set it. None: there is no limit."""
         self._commits: list[StoredCommit] = []
         self._purged = 0
         """How many commits have left the log."""
@@ -33,6 +35,8 @@ class MemoryLog:
         async with self._grown:
             if expected != self._end:
                 raise AppendConflict
+            if self.bytes_max is not None and self._bytes() + len(commit.payload) > self.bytes_max:
+                raise LogFull("the test's limit")
             stored = StoredCommit(expected + 1, commit.id, commit.epoch, datetime.now(UTC), commit.payload)
             self._commits.append(stored)
             self._grown.notify_all()
@@ -43,6 +47,9 @@ class MemoryLog:
         gone = max(0, min(below - 1, self._end) - self._purged)
         self._commits = self._commits[gone:]
         self._purged += gone
+
+    def _bytes(self) -> int:
+        return sum(len(commit.payload) for commit in self._commits)
 
     async def last(self) -> StoredCommit | None:
         return self._commits[-1] if self._commits else None

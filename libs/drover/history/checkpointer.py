@@ -17,7 +17,7 @@ from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
 from drover.writer.idempotency import Remembered
-from drover.writer.snapshots import Snapshotter
+from drover.writer.snapshots import Snapshotter, snapshot_version
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
 RETRY_PAUSE_S: Final = 2.0

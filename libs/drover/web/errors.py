@@ -19,6 +19,8 @@ from drover.domain.errors import Code, DroverError
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
 """The default Retry-After by status, in seconds. That of a 503 is short: an election of a leader takes seconds, and a
 full queue of commands empties within a second. That of a 429 is as long as an agent waits if it gets no Retry-After."""
+LOG_FULL_RETRY_AFTER_S: Final = 15
+"""The Retry-After of LOG_FULL: a person has to make room, and the writer looks for room about this often."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,
@@ -34,6 +36,7 @@ STATUS: Final[dict[str, int]] = {
     Code.IDEMPOTENCY_MISMATCH: 422,
     Code.TOO_LARGE: 413,
     Code.OVERLOADED: 503,
+    Code.LOG_FULL: 503,  # not 507: agents and Supabase's clients repeat a 503
     Code.UNAVAILABLE: 503,
     Code.NOT_LEADER: 503,
     Code.INTERNAL: 500,
@@ -70,6 +73,8 @@ class ApiError(DroverError):
         self.hint = hint
         self.headers = headers or {}
         self.plain = plain or (code, message)
+        if code == Code.LOG_FULL:
+            self.headers.setdefault("Retry-After", str(LOG_FULL_RETRY_AFTER_S))
         if status in RETRY_AFTER_S:
             self.headers.setdefault("Retry-After", str(RETRY_AFTER_S[status]))
 

@@ -29,6 +29,11 @@ TERMS = Counter(
     ["context", "ended"],
 )
 LEADER = Gauge("drover_writer_leader", "1 while this process holds the partition's lease", ["context", "partition"])
+READ_ONLY = Gauge(
+    "drover_writer_read_only",
+    "1 while the log is full and this process, as its leader, refuses commands with LOG_FULL",
+    ["context", "partition"],
+)
 EPOCH = Gauge("drover_writer_epoch", "Epoch of the current term", ["context", "partition"])
 POSITION = Gauge("drover_writer_position", "Stream sequence of the last commit in the state", ["context", "partition"])
 AHEAD_SECONDS = Gauge(
@@ -51,7 +56,7 @@ def start_counters_at_zero(context: str) -> None:
     """Initialise rare counters to 0, so that alert rules see their first increment."""
     for ended in ("lease_lost", "fenced", "clock", "fault"):
         TERMS.labels(context, ended)
-    for code in (Code.OVERLOADED, Code.INTERNAL):
+    for code in (Code.OVERLOADED, Code.LOG_FULL, Code.INTERNAL):
         REFUSALS.labels(context, code)
     for seldom in (PARKED, QUARANTINED):
         seldom.labels(context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -29,6 +30,7 @@ class RefusalCode(StrEnum):
     STUCK = "stuck"
     OVERLOADED = "overloaded"
     OTHER_HISTORY = "other_history"
+    LOG_FULL = "log_full"
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -95,6 +97,15 @@ def append_unsettled(partition: Partition, for_s: float, reason: str) -> Refusal
         RefusalCode.APPEND_UNSETTLED,
         f"A commit to {partition} has been waiting for its acknowledgement for {for_s:.0f} s ({reason}).",
         _DISK,
+    )
+
+
+def log_full(partition: Partition, since: datetime, reason: str) -> Refusal:
+    return Refusal(
+        RefusalCode.LOG_FULL,
+        f"The log of {partition} is full ({reason}): it has been read-only since {since:%Y-%m-%d %H:%M} UTC.",
+        "Raise its limit (DROVER_LOG_MAX), let DROVER_LOG_KEEP move old events to the archive, or give NATS a larger "
+        "disk. Commands are accepted again by themselves within 15 s of there being room.",
     )
 
 

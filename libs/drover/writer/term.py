@@ -18,7 +18,7 @@ from drover.domain.decider import Decider, Rejection, Tick
 from drover.domain.errors import Code
 from drover.domain.event import Event, TermStarted
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import Commit, EventLog
+from drover.eventlog.log import Commit, EventLog, LogFull
 from drover.service import tracing
 from drover.writer import metrics, refusals
 from drover.writer.clock import Clock
@@ -30,6 +30,7 @@ from drover.writer.lease import Lease
 from drover.writer.partition_time import PartitionTime
 from drover.writer.refusals import Refusal
 from drover.writer.repeats import Repeats
+from drover.writer.room import Room
 from drover.writer.snapshots import Snapshotter
 from drover.writer.spans import record_committed, record_decided
 from drover.writer.turn import (
@@ -69,6 +70,9 @@ class Term(Generic[S]):
     At most one commit is being stored. Commands that arrive meanwhile are decided on the state after it, in order, and
     form the next commit. So the state is ahead of the log by up to these two commits. If the log refuses one, both are
     void, and so is this object.
+
+    If the log is full, the term goes on as read-only: it answers what records no event, and refuses the rest with
+    LOG_FULL, until the log has stored another `TermStarted`.
     """
 
     def __init__(
@@ -113,14 +117,25 @@ class Term(Generic[S]):
         self._quiet_until_s = float("-inf")
         self._draining = False
         self._over = False
+        self._holder = ""
+        self.room = Room(event_log.partition, clock)
         self.ended_clean = False
         """Whether the term ended with a state equal to the log's, so that a standby can continue with it."""
 
     async def open(self, holder: str) -> None:
-        """Store the first commit of the term. Raises if another writer wrote meanwhile: then the term never began."""
-        now = self._time.start_term(self.fold.at)
+        """Store the first commit of the term. Raises if another writer wrote meanwhile: then the term never began. If
+        the log is full, the term begins as read-only."""
+        self._holder = holder
+        try:
+            await self._start()
+        except LogFull as full:
+            self.room.refused(full)
+        self._intake.open()
+
+    async def _start(self) -> None:
+        now, epoch, holder = self._time.start_term(self.fold.at), self.fold.epoch + 1, self._holder
         event = TermStarted(
-            self.epoch,
+            epoch,
             holder,
             ahead_s=self._time.ahead_s,
             n=self.fold.n + 1,
@@ -128,14 +143,43 @@ class Term(Generic[S]):
             by=f"writer:{holder}",
             cause=str(uuid7()),
         )
-        payload = self._codec.encode([event])
-        commit = Commit(str(uuid4()), self.epoch, payload)
+        commit = Commit(str(uuid4()), epoch, self._codec.encode([event]))
         seq = await self._log.append(commit, self.fold.seq)
         self.fold.state = self.decider.evolve(self.fold.state, event)
         self.fold.commit = commit.id
-        self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, self.epoch
+        self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, epoch
+        self.epoch = epoch
         self._committed(seq)  # the leader before may have died before it announced its last commits
-        self._intake.open()
+
+    async def _look_for_room(self) -> None:
+        """If the log is full, try to start the term again."""
+        if not self.room.is_full or self.room.look_in_s:
+            return
+        try:
+            await self._start()
+        except LogFull as full:
+            self.room.refused(full)
+        else:
+            self.room.found()
+
+    async def _void_what_did_not_fit(self) -> bool:
+        """If the log was too full for the commit in flight, go back to the state before it, and decide its commands and
+        those after them again, as read-only. Return whether that was so."""
+        if self._flight is None or not self._flight.done() or self._flight.cancelled():
+            return False
+        if not isinstance(full := self._flight.exception(), LogFull):
+            return False
+        assert self._sent is not None
+        self._put_back([*self._sent.taken, *self._gathering.taken])
+        self._flight = self._sent = None
+        self._gathering = Turn()
+        self.room.refused(full)
+        self.fold = await self._reload(self.fold.seq)
+        return True
+
+    def _put_back(self, taken: Sequence[Pending]) -> None:
+        """Put commands back to the front of the queue, to be decided again."""
+        self._intake.waiting.extendleft(pending for pending in reversed(taken) if not isinstance(pending, _TickPending))
 
     def end(self) -> None:
         """End the term, because the lease is lost: stop after the commit that is being stored. Waiting commands get
@@ -155,6 +199,8 @@ class Term(Generic[S]):
         log."""
         try:
             while not self._over:
+                await self._void_what_did_not_fit()
+                await self._look_for_room()
                 if not self._next_can_go():
                     await self._decide()
                 answerable = self._advance()
@@ -180,7 +226,7 @@ class Term(Generic[S]):
             return refusals.lease_not_renewed(partition, self._lease.trouble)
         if self._intake.is_full or self.fold.remembered.is_full:
             return refusals.overloaded(partition)
-        return None
+        return self.room.refusal
 
     async def _let_the_commit_out(self) -> None:
         """Let the event loop send the new commit first, before hundreds of callers get their answers and run."""
@@ -196,7 +242,7 @@ class Term(Generic[S]):
     async def _decide(self) -> None:
         """Decide waiting commands and add them to the turn, until it is full."""
         now = self._now()
-        ticking = not self._draining and self._deadlines.is_due(self._next_deadline(), now)
+        ticking = not self._draining and not self.room.is_full and self._deadlines.is_due(self._next_deadline(), now)
         waiting = self._intake.waiting
         if not (waiting or ticking) or self._gathering.is_full or self._snapshotter.is_due(self.fold):
             return
@@ -217,6 +263,7 @@ class Term(Generic[S]):
                 now=now,
                 barred=self._barred_now,
                 commands_max=commands_max,
+                read_only=self.room.is_full,
             )
         except EvolveFault as fault:
             await self._recover(fault.pending)
@@ -262,6 +309,7 @@ class Term(Generic[S]):
         turn, flight = self._sent, self._flight
         seq = flight.result()
         self._flight = self._sent = None
+        self.room.used()
         turn.mark.seq = self.fold.seq = seq
         self.fold.commit = self._flight_id
         self._committed(seq)
@@ -287,6 +335,8 @@ class Term(Generic[S]):
             return True
         wake_at = self._deadlines.wake_at(self._next_deadline())
         delay = IDLE_MAX_S
+        if self.room.is_full:  # deadlines wait, too
+            wake_at, delay = None, self.room.look_in_s
         if wake_at is not None and not self._draining:
             # Overdue ticks cannot be decided while a commit is in flight: its landing wakes us.
             overdue = wake_at <= (now := self._now())
@@ -387,13 +437,13 @@ class Term(Generic[S]):
             alert=True,
         )
         void, self._gathering = self._gathering, Turn()
-        self._intake.waiting.extendleft(
-            pending for pending in reversed(void.taken) if not isinstance(pending, _TickPending)
-        )
+        self._put_back(void.taken)
         if self._flight is not None:
             await asyncio.wait((self._flight,))
-            self._answer(self._land())
-        self.fold = await self._reload(self.fold.seq)
+        if not await self._void_what_did_not_fit():
+            if self._flight is not None:
+                self._answer(self._land())
+            self.fold = await self._reload(self.fold.seq)
         if isinstance(culprit, _TickPending):
             self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 from msgspec import UNSET
 
-from drover.bus.messages import OVERLOADED, Accepted, Outcome, Rejected, Submission
+from drover.bus.messages import LOG_FULL, OVERLOADED, Accepted, Outcome, Rejected, Submission
 from drover.domain.decider import (
     CHAIN_BYTES_FULL,
     DECISION_BYTES_MAX,
@@ -94,9 +94,12 @@ def decide_into(
     now: datetime,
     barred: frozenset[str],
     commands_max: int = TURN_COMMANDS_MAX,
+    read_only: bool = False,
 ) -> None:
     """Decide commands from the front of `waiting` and add them to `turn`. After EvolveFault the fold must not be used
     any more.
+
+    `read_only`: the log is full, so refuse every command that would record events.
 
     This loop limits the throughput of a partition, hence its local names and its length.
     """
@@ -129,6 +132,9 @@ def decide_into(
             then = decision.then
             if not events and then is None:
                 answered.append((pending, _without_events(decision)))
+                continue
+            if read_only:
+                answered.append((pending, _read_only(decision, state, now)))
                 continue
             n = _stamp(events, fold.n, now, submission, payload)
         except Exception:
@@ -207,6 +213,15 @@ def _stamp(events: Sequence[Event], n: int, now: datetime, submission: Submissio
         _encode_into(event, payload, -1)
         payload.append(NEWLINE)
     return n
+
+
+def _read_only(decision: Decision, state: Any, now: datetime) -> Outcome:
+    """Return the outcome of a command while nothing can be recorded. Follow-ups without events change nothing."""
+    while not decision.events:
+        if decision.then is None:
+            return _without_events(decision)
+        decision = decision.then(state, now)
+    return LOG_FULL
 
 
 def _without_events(decision: Decision) -> Outcome:

@@ -128,6 +128,7 @@ class Writer(Generic[S]):
         lease."""
         metrics.start_counters_at_zero(self.partition.context)
         metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
+        metrics.READ_ONLY.labels(self.partition.context, self.partition.name).set(0)
         self._task = asyncio.create_task(self._run(), name=f"writer-{self.partition.context}")
         try:
             yield self
@@ -164,8 +165,8 @@ class Writer(Generic[S]):
 
     def refusal(self) -> Refusal | None:
         """Return why this process cannot accept commands: a commit was not acknowledged within PROBE_S, or the lease
-        cannot be taken or renewed, or the snapshots belong to another log. None: none of these; this process need not
-        be the leader."""
+        cannot be taken or renewed, or the snapshots belong to another log, or the log is full. None: none of these;
+        this process need not be the leader."""
         if self._other_history is not None:
             return refusals.other_history(self.partition, self._other_history)
         unsettled = self._log.unsettled
@@ -173,7 +174,7 @@ class Writer(Generic[S]):
             return refusals.append_unsettled(self.partition, for_s, unsettled.last_result)
         if self._lease.trouble is not None:
             return refusals.lease_not_renewed(self.partition, self._lease.trouble)
-        return None
+        return self._term.room.refusal if self._term is not None else None
 
     def why_not_ready(self) -> str | None:
         """Return None if this process leads or could lead at once: its state is at the end of the log."""
@@ -225,6 +226,7 @@ class Writer(Generic[S]):
             self._term = None
             metrics.LEADER.labels(self.partition.context, self.partition.name).set(0)
             metrics.AHEAD_SECONDS.labels(self.partition.context, self.partition.name).set(0)
+            metrics.READ_ONLY.labels(self.partition.context, self.partition.name).set(0)
             self.intake.close()
             self.intake.turn_away()
             await self._lease.release()

@@ -144,7 +144,7 @@ class Reactor:
     async def _claim(self, limit: int) -> None:
         outcome = await self._writer.submit(ClaimDue(limit, self._instance), by=f"reminder:{self._instance}")
         if isinstance(outcome, Rejected):
-            if outcome.code != Code.NOT_LEADER:
+            if outcome.code not in (Code.NOT_LEADER, Code.LOG_FULL):  # a full log has an alert of its own
                 report("batch_update", "claim_refused", partition=self._partition, code=outcome.code)
             await asyncio.sleep(PAUSE_S)
             return

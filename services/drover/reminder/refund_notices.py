@@ -18,7 +18,7 @@ from drover.bus.messages import Rejected
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.events import UserNotificationRequested
 from drover.domain.backoff import Backoff, Retries
-from drover.domain.errors import Code
+from drover.domain.errors import RETRY_LATER
 from drover.domain.reminder.commands import Notify
 from drover.domain.reminder.notices import TOLD_WITHIN
 from drover.eventlog.codec import Codec, UnreadableCommit, lines
@@ -30,7 +30,6 @@ PAGE_PREFIX: Final = "cleanup:"
 """The page ids of these notices begin with this."""
 RETRY: Final = Backoff(first_s=0.5, max_s=30.0)
 _MARK: Final = UserNotificationRequested.__name__.encode()
-_LATER: Final = frozenset({Code.UNAVAILABLE, Code.OVERLOADED, Code.NOT_LEADER})
 _ORIGIN: Final = Origin(by="cleanup")
 
 log = structlog.get_logger("alarm")
@@ -99,7 +98,7 @@ class RefundNotices:
         retries = Retries(RETRY)
         while True:
             outcome = await self._clients.of(request.user_id).outcome(command, _ORIGIN)
-            if not isinstance(outcome, Rejected) or outcome.code not in _LATER:
+            if not isinstance(outcome, Rejected) or outcome.code not in RETRY_LATER:
                 break
             await asyncio.sleep(retries.failed())
         if isinstance(outcome, Rejected):

@@ -15,7 +15,7 @@ from uuid_utils import uuid7
 from drover.bus.messages import Accepted, Bus, Rejected
 from drover.bus.messages import Outcome as Reply
 from drover.domain.decider import Command
-from drover.domain.errors import Code
+from drover.domain.errors import RETRY_LATER, Code
 from drover.domain.reminder.commands import RemoveSubscription, ReportFailed, ReportSent, ReportUnknown
 from drover.domain.reminder.sending import NOT_BEGUN
 from drover.reminder.faults import report
@@ -27,6 +27,8 @@ CONTEXT: Final = "reminder"
 REPORT_TRIES_MAX: Final = 6
 """How often the report of an outcome is tried, 20 s each. Without a report, the reminder is sent again when its claim
 expires, with the same idempotency key."""
+LOG_FULL_PAUSE_S: Final = 20.0
+"""The pause before the next try if the log is full: unlike the other refusals, that one comes at once."""
 GONE: Final = "gone"
 
 log = structlog.get_logger("alarm")
@@ -173,8 +175,10 @@ class Sender:
         id_ = str(uuid7())
         for _ in range(REPORT_TRIES_MAX):
             answer = await self._bus.send(CONTEXT, command, by=self._by, id=id_, partition=partition)
-            if not isinstance(answer, Rejected) or answer.code not in (Code.UNAVAILABLE, Code.OVERLOADED):
+            if not isinstance(answer, Rejected) or answer.code not in RETRY_LATER:
                 break
+            if answer.code == Code.LOG_FULL:
+                await asyncio.sleep(LOG_FULL_PAUSE_S)
         return answer
 
 

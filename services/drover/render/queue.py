@@ -12,7 +12,7 @@ import structlog
 
 from drover.bus.messages import Bus, Rejected
 from drover.domain.decider import Command
-from drover.domain.errors import Code, DroverError
+from drover.domain.errors import RETRY_LATER, Code, DroverError
 from drover.domain.render import commands as c
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.render.policy import Fault
@@ -208,7 +208,7 @@ class Queue:
         outcome = await self._bus.send(CONTEXT, command, by=f"worker:{self.worker_id}", id=id)
         if not isinstance(outcome, Rejected):
             return outcome.result
-        if outcome.code in (Code.UNAVAILABLE, Code.OVERLOADED, Code.NOT_LEADER):
+        if outcome.code in RETRY_LATER:
             raise QueueAway(outcome.code, outcome.message)
         raise Refused(outcome)
 

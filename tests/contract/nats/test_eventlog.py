@@ -8,7 +8,7 @@ from uuid_utils import uuid4
 
 from drover.bus.connection import connected
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import AppendConflict, Commit, Partition
+from drover.eventlog.log import AppendConflict, Commit, LogFull, Partition
 from drover.eventlog.memory import MemoryLog
 from drover.eventlog.streams import ensure_stream
 
@@ -73,6 +73,38 @@ async def test_an_identical_commit_sent_again_is_recognised_or_refused_but_never
     with suppress(AppendConflict):
         assert await log.append(sent, 0) == seq
     assert (await log.last()).seq == seq
+
+
+async def limit(log, bytes_max):
+    """Give the log a quota, or lift it (None)."""
+    if isinstance(log, MemoryLog):
+        log.bytes_max = bytes_max
+        return
+    jetstream = log._client.jetstream()
+    config = (await jetstream.stream_info(log.partition.stream)).config
+    await jetstream.update_stream(config, max_bytes=bytes_max or -1)
+
+
+@pytest.mark.req("YR-12")
+async def test_a_full_log_refuses_at_once_leaves_no_trace_and_takes_the_same_commit_when_it_has_room(log):
+    last = await fill(log, 2)
+    await limit(log, 10)
+    refused = commit()
+    with pytest.raises(LogFull):
+        await asyncio.wait_for(log.append(refused, last), 2)
+    assert log.unsettled is None
+    assert (await log.last()).seq == last
+    await limit(log, None)
+    assert await log.append(refused, last) == last + 1
+    assert (await log.last()).id == refused.id
+
+
+@pytest.mark.req("YR-12")
+async def test_a_full_log_still_tells_a_writer_that_another_one_has_written(log):
+    await fill(log, 2)
+    await limit(log, 10)
+    with pytest.raises(AppendConflict):
+        await log.append(commit(), 1)
 
 
 async def test_a_reader_gets_everything_in_order_then_what_comes_later(log):

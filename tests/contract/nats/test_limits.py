@@ -3,8 +3,13 @@
 import asyncio
 
 import pytest
+from uuid_utils import uuid4
 
+from drover.bus.connection import connected
 from drover.embedded.nats import NatsServer, nats_server
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Commit, LogFull
+from drover.eventlog.streams import ensure_stream
 from drover.testing.simulated_nats.server import SimulatedNats
 from tests.contract.nats.conftest import Failed, is_simulated, refused, stream_on
 
@@ -119,3 +124,16 @@ async def test_a_server_refuses_to_reserve_more_than_its_store_has(small_server)
     with refused(10047, "insufficient storage resources available"):
         async with stream_on(small_server, max_bytes=STORE_BYTES + 1):
             pass
+
+
+@pytest.mark.req("YR-12")
+async def test_a_log_on_a_server_whose_store_is_full_is_refused_for_certain(small_server):
+    async with connected(small_server.url, "contract") as client, stream_on(small_server) as other:
+        (partition,) = await ensure_stream(client, f"c{uuid4().hex[:12]}")
+        log = JetStreamLog(client, partition)
+        await fill(other, 20_000)
+        refused = Commit(str(uuid4()), 1, b"{}\n")
+        with pytest.raises(LogFull):
+            await log.append(refused, 0)
+        await other.purge(keep=1)
+        assert await log.append(refused, 0) == 1

@@ -7,7 +7,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from drover.bus.messages import Rejected
+from drover.bus.messages import LOG_FULL, Rejected
 from drover.domain.errors import Code
 from drover.web.errors import STATUS, ApiError, invalid, refused
 
@@ -72,6 +72,13 @@ def test_a_code_that_nobody_knows_is_500_and_in_our_log():
 def test_how_long_to_wait_can_be_told_better():
     assert ApiError(503, Code.UNAVAILABLE, "x", headers={"Retry-After": "7"}).headers == {"Retry-After": "7"}
     assert ApiError(429, Code.RATE_LIMITED, "x").headers == {"Retry-After": "60"}
+
+
+@pytest.mark.req("YR-12")
+def test_a_full_log_is_a_503_that_asks_for_a_longer_pause():
+    """Agents and Supabase's clients repeat a 503; somebody has to make room first."""
+    error = refused(LOG_FULL, None)
+    assert (error.status, error.code, error.headers) == (503, Code.LOG_FULL, {"Retry-After": "15"})
     assert ApiError(409, Code.STALE_ATTEMPT, "x").headers == {}
 
 

@@ -18,6 +18,7 @@ export const system = {
     stuck: "leader is stuck",
     overloaded: "too many commands waiting",
     other_history: "snapshots of another log",
+    log_full: "log full, read-only",
   } satisfies Record<RefusalCode, string>,
   log: "Log (commits)",
   projected: "Read models",

@@ -18,6 +18,7 @@ export const system: typeof English = {
     stuck: "리더 멈춤",
     overloaded: "대기 중인 명령이 너무 많음",
     other_history: "다른 로그의 스냅샷",
+    log_full: "로그 가득 참, 읽기 전용",
   },
   log: "로그(커밋)",
   projected: "조회 모델",
