@@ -99,7 +99,9 @@ def test_every_reference_leads_somewhere():
 
 def test_texts_of_fields_are_in_the_document():
     device = openapi_document()["components"]["schemas"]["Device"]["properties"]
-    assert device["held_until"]["description"] == "It gets no offer until then: it did not accept the last ones."
+    assert device["held_until"]["description"] == (
+        "The device gets no offer until then, because it did not fetch its last offers."
+    )
 
 
 def _refs(value: Any) -> Iterator[str]:
