@@ -18,7 +18,7 @@ from drover.domain.decider import Decider
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
-from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.eventlog.snapshots import JetStreamSnapshots, SnapshotSource
 from drover.eventlog.streams import StreamRefused, ensure_stream
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
@@ -86,12 +86,14 @@ def nats_writer(
     lease_token: str | None = None,
     peers: Peers | None = None,
     clock: Clock | None = None,
+    archived: SnapshotSource | None = None,
 ) -> Writer[S]:
     """Build the writer of one partition.
 
     `lease_token`: identifies the holder of the lease; a process with the same token takes the lease over at once. Only
     for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the processes that
-    share the partitions of this context. `clock`: a clock other than the machine's, for simulations.
+    share the partitions of this context. `clock`: a clock other than the machine's, for simulations. `archived`: where
+    to look for a snapshot that this program can read, if NATS has none.
     """
     where = Partition(decider.context, partition)
     clock = clock or SystemClock()
@@ -101,7 +103,7 @@ def nats_writer(
         decider,
         JetStreamLog(client, where),
         lease if peers is None else SharedLease(lease, partition, peers),
-        Snapshotter(decider, where, JetStreamSnapshots(client), clock=clock),
+        Snapshotter(decider, where, JetStreamSnapshots(client), clock=clock, archived=archived),
         instance=instance,
         clock=clock,
         serve=bus_intake(client),
