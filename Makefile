@@ -116,6 +116,10 @@ soak: setup ## 500 PCs and 10,000 simulated phones for 10 minutes, leaders kille
 chaos: setup ## Three NATS nodes and two of every service; nodes and leaders killed under load, then an audit
 	@$(BIN)/python -m tests.chaos $(OPTIONS)
 
+.PHONY: upgrade
+upgrade: setup ## Play an upgrade under load from another commit to this one, and back: FROM=main
+	@$(BIN)/python -m tests.upgrade $(FROM)
+
 # A container has no servers of its own, but whatever it may be set to use.
 IMAGE_EXTRAS := webpush apprise sentry otel
 

@@ -252,3 +252,14 @@ def test_a_service_that_is_switched_off_leaves_nothing_behind():
 
     assert named() == {"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget"}
     assert named("services.reminder.enabled=false") == set()
+
+
+@pytest.mark.req("YR-07")
+def test_a_roll_out_stops_an_old_pod_only_when_a_new_one_could_lead():
+    for name, deployment in of_kind("Deployment").items():
+        strategy = deployment["spec"]["strategy"]
+        assert strategy["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}, name
+        probes = container(deployment["spec"]["template"])
+        assert probes["readinessProbe"]["httpGet"]["path"] == "/readyz", name
+        assert probes["livenessProbe"]["httpGet"]["path"] == "/livez", "a pod that folds is not ready, and alive"
+        assert deployment["spec"]["progressDeadlineSeconds"] == VALUES["progressDeadlineSeconds"]

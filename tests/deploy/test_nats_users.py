@@ -8,6 +8,7 @@ import ssl
 from contextlib import asynccontextmanager
 
 import nats
+import nats.js.api as api
 import pytest
 
 from drover.bus.connection import connected, inbox_of
@@ -206,3 +207,15 @@ async def test_a_restore_may_write_any_log_and_hold_reactors_back(permitted_nats
             await JetStreamSnapshots(client).forget(context)
         assert await contexts_with_reactors_off(client, CONTEXTS) == set(CONTEXTS)
     assert permitted_nats.violations() == []
+
+
+@pytest.mark.req("YR-05")
+async def test_a_writer_that_may_not_change_the_stream_of_snapshots_goes_on_with_it(permitted_nats):
+    """Its age limit of before stays until an operator takes it away; writers save every day meanwhile."""
+    async with connected(permitted_nats.url_as("scheduler"), "scheduler") as client:
+        old = api.StreamConfig(name="SNAPSHOTS", subjects=["snap.>"], max_age=30 * 86400, num_replicas=1)
+        await client.jetstream().add_stream(old)
+        await prepare(client, ("fleet",))
+        snapshots = JetStreamSnapshots(client)
+        await snapshots.save(Partition("fleet"), "v1", each(b"state"), seq=1, commit="c")
+        assert await latest(snapshots, Partition("fleet"), "v1") == b"state"

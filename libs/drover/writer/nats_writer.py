@@ -19,7 +19,7 @@ from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, OpenLog, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
-from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.eventlog.snapshots import JetStreamSnapshots, SnapshotSource
 from drover.eventlog.streams import StreamRefused, ensure_stream, refuse_too_few
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
@@ -97,13 +97,15 @@ def nats_writer(
     peers: Peers | None = None,
     clock: Clock | None = None,
     open_log: OpenLog | None = None,
+    archived: SnapshotSource | None = None,
 ) -> Writer[S]:
     """Build the writer of one partition.
 
     `lease_token`: identifies the holder of the lease; a process with the same token takes the lease over at once. Only
     for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the processes that
     share the partitions of this context. `clock`: a clock other than the machine's, for simulations. `open_log`: opens
-    the log; by default, only what is in the stream is read.
+    the log; by default, only what is in the stream is read. `archived`: where to look for a snapshot that this program
+    can read, if NATS has none.
     """
     where = Partition(decider.context, partition)
     clock = clock or SystemClock()
@@ -113,7 +115,7 @@ def nats_writer(
         decider,
         JetStreamLog(client, where) if open_log is None else open_log(where),
         lease if peers is None else SharedLease(lease, partition, peers),
-        Snapshotter(decider, where, JetStreamSnapshots(client), clock=clock),
+        Snapshotter(decider, where, JetStreamSnapshots(client), clock=clock, archived=archived),
         instance=instance,
         clock=clock,
         serve=bus_intake(client),

@@ -34,7 +34,7 @@ class Peer(msgspec.Struct, frozen=True):
 
     instance: str
     ready: tuple[str, ...]
-    """Partitions that the process leads or could lead at once. Empty: the process is stopping."""
+    """Partitions that the process leads or could lead at once. Empty: it can lead none, or it is stopping."""
 
 
 _decode: Final = msgspec.json.Decoder(Peer).decode
@@ -51,13 +51,20 @@ class Peers:
         self._numbers = {name: number for number, name in enumerate(partitions)}
         self._clock_s = clock_s or (lambda: asyncio.get_running_loop().time())
         self._heard: dict[str, tuple[float, frozenset[str]]] = {}
-        self._ready: set[str] = set()
+        self.ready: set[str] = set()
+        """Partitions that this process leads or could lead now."""
         self._changed = asyncio.Event()
 
     def enlist(self, partition: str) -> None:
         """Announce that this process could lead the partition now."""
-        if partition not in self._ready:
-            self._ready.add(partition)
+        if partition not in self.ready:
+            self.ready.add(partition)
+            self._changed.set()
+
+    def withdraw(self, partition: str) -> None:
+        """Announce that this process cannot lead the partition now."""
+        if partition in self.ready:
+            self.ready.discard(partition)
             self._changed.set()
 
     def owner(self, partition: str) -> str:
@@ -87,12 +94,12 @@ class Peers:
                 async with in_background(self._keep_announcing(client), name=self._subject):
                     yield
             finally:
-                self._ready.clear()
+                self.ready.clear()
                 await self._announce(client)  # so that the others need not wait for HEARD_FOR_S
 
     async def _keep_announcing(self, client: Client) -> None:
         while True:
-            if self._ready:
+            if self.ready or self._changed.is_set():
                 await self._announce(client)
             self._changed.clear()
             with suppress(TimeoutError):
@@ -100,4 +107,4 @@ class Peers:
 
     async def _announce(self, client: Client) -> None:
         with suppress(NatsError, OSError):
-            await client.publish(self._subject, msgspec.json.encode(Peer(self.instance, tuple(sorted(self._ready)))))
+            await client.publish(self._subject, msgspec.json.encode(Peer(self.instance, tuple(sorted(self.ready)))))

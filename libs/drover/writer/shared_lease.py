@@ -75,3 +75,5 @@ class SharedLease:
 
     async def release(self) -> None:
         await self._lease.release()
+        # The state after a term may be void. The writer acquires the lease again when it has loaded its state.
+        self._peers.withdraw(self._partition)

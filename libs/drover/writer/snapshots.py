@@ -121,8 +121,12 @@ class Snapshotter:
         except Exception as error:  # also a fault in a migration: without this snapshot the start only takes longer
             raise SnapshotDamaged("its state cannot be decoded") from error
 
+    @property
+    def is_saving(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     def is_due(self, fold: Fold[Any]) -> bool:
-        if self._task is not None and not self._task.done():
+        if self.is_saving:
             return False
         return fold.n - self._saved_n >= self._every or self._clock.elapsed_s() - self._saved_s >= SNAPSHOT_EVERY_S
 

@@ -239,6 +239,8 @@ class Writer(Generic[S]):
         try:
             await asyncio.wait((loading, stopping), return_when=asyncio.FIRST_COMPLETED)
             if not loading.done():
+                await end(loading)
+                await self._snapshotter.settle()  # so that the next start continues here
                 return False
             self._fold = await loading
             self._other_history = None
@@ -258,7 +260,7 @@ class Writer(Generic[S]):
         def take(commit: StoredCommit) -> None:
             nonlocal save_at
             fold.apply(commit)
-            if loop.time() > save_at:
+            if loop.time() > save_at and not self._snapshotter.is_saving:
                 save_at = loop.time() + FOLDING_SNAPSHOT_S
                 self._snapshotter.take(fold)
 

@@ -123,3 +123,14 @@ async def test_a_lease_that_is_ones_own_is_kept_and_a_lost_one_is_lost(clock, qu
         inner.lose()
         assert lost.is_set()
     await lease.release()
+
+
+@pytest.mark.req("YR-07")
+async def test_a_process_that_must_load_its_state_again_is_not_handed_a_partition(clock):
+    peers = Peers("reminder", "b", NAMES, clock)
+    lease = SharedLease(LocalLease(), "p0", peers)
+    for _ in range(2):
+        await lease.acquire()
+        assert peers.ready == {"p0"}
+        await lease.release()  # after a term; its state may be void
+        assert peers.ready == set(), "it is announced again when its state is loaded and it asks for the lease"

@@ -1,0 +1,1 @@
+"""An upgrade played: an earlier commit under load, then this one, then back, over one log."""
