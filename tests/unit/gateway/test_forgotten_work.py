@@ -2,7 +2,7 @@
 
 import pytest
 
-from drover.domain.fleet.commands import CancelJob, FireOverdue, ReportCompleted
+from drover.domain.fleet.commands import CancelJob, FireOverdue, ReportCompleted, ReportFailed
 from tests.unit.gateway.office import device_id, open_office
 
 pytestmark = pytest.mark.req("YR-10")
@@ -174,3 +174,32 @@ async def test_why_of_old_work_without_postgres_says_that_it_cannot_know(office)
     job_id, _ = await ended(office)
     office.pool.rows = None
     assert (await office.ask("GET", f"rpc/why?job_id={job_id}")).status == 503
+
+
+@pytest.mark.parametrize("path", ["jobs", "tasks", "job_assignments", "task_devices"])
+async def test_the_id_of_forgotten_work_is_not_given_again(office, path):
+    """Its rows would be replaced."""
+    job_id = await office.job()
+    bodies = {
+        "jobs": {"target_url": "https://youtu.be/abc"},
+        "tasks": {"target_url": "https://youtu.be/abc"},
+        "job_assignments": {"job_id": job_id, "device_id": device_id(1)},
+        "task_devices": {"task_id": job_id, "device_id": device_id(1)},
+    }
+    office.pool.rows = [{"id": NOBODY}]
+    answer = await office.ask("POST", path, bodies[path] | {"id": NOBODY})
+    assert (await told(answer))[:2] == (409, "23505")
+    office.pool.rows = None
+    answer = await office.ask("POST", path, bodies[path] | {"id": NOBODY})
+    assert answer.status == 201, "without Postgres work goes on"
+
+
+@pytest.mark.req("DF-20")
+async def test_a_failed_assignment_that_is_known_is_pending_again_under_its_id(office):
+    office.phones(2)
+    job_id = await office.job()
+    assignment_id = office.start(1)
+    office.bus.do(ReportFailed(assignment_id, 1, error_code="VIDEO_AGE_RESTRICTED"))
+    office.pool.rows = [{"id": assignment_id}]
+    row = {"id": assignment_id, "job_id": job_id, "device_id": device_id(1)}
+    assert (await office.ask("POST", "job_assignments", row)).status == 201

@@ -135,21 +135,32 @@ def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
     state.in_hand.pop(event.page_id, None)
     state.outside.discard(event.page_id)
     state.delivered.pop(event.page_id, None)
+    once = event.page_id in state.once
     state.once.discard(event.page_id)
     state.waiting.tidy()
     state.recovering.tidy()
-    _remember_keys(state, Tombstone(alarm.page_id, event.life, seconds_of(event.at)))
+    _remember_keys(state, Tombstone(alarm.page_id, event.life, seconds_of(event.at), once))
 
 
 def _remember_keys(state: Reminders, stone: Tombstone) -> None:
     state.deleted[stone.page_id] = stone.life
     state.deletions.append(stone)
+    while state.told and state.told[0].at_s < stone.at_s - _REMEMBERED_S:
+        _forget_keys(state, state.told.popleft(), early=False)
     while _is_too_old(state, state.deletions[0], stone.at_s):
         old = state.deletions.popleft()
-        if state.deleted.get(old.page_id) == old.life:
-            del state.deleted[old.page_id]
-            if old.at_s >= stone.at_s - _REMEMBERED_S:
-                state.life_floor = max(state.life_floor, old.life)
+        early = old.at_s >= stone.at_s - _REMEMBERED_S
+        if early and old.once:
+            state.told.append(old)
+        else:
+            _forget_keys(state, old, early=early)
+
+
+def _forget_keys(state: Reminders, old: Tombstone, *, early: bool) -> None:
+    if state.deleted.get(old.page_id) == old.life:
+        del state.deleted[old.page_id]
+        if early:
+            state.life_floor = max(state.life_floor, old.life)
 
 
 def _is_too_old(state: Reminders, stone: Tombstone, now_s: int) -> bool:

@@ -53,7 +53,7 @@ def to_image(state: Reminders) -> ReminderImage:
         alarms=[_alarm_image(alarm, numbers[alarm.user.user_id]) for alarm in state.alarms.values()],
         delivered=state.delivered,
         subscriptions={user_id: list(known.values()) for user_id, known in state.subscriptions.items()},
-        deletions=list(state.deletions),
+        deletions=[*state.told, *state.deletions],
         alerts=state.alerts,
         timers=state.timers,
         failed_in_row=state.failed_in_row,

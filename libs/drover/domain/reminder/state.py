@@ -87,6 +87,8 @@ class Tombstone(msgspec.Struct, gc=False, frozen=True, array_like=True):
     page_id: str
     life: int
     at_s: int
+    once: bool = False
+    """Whether the page was a notice."""
 
 
 class Reminders:
@@ -108,6 +110,7 @@ class Reminders:
         "recovering",
         "subscriptions",
         "timers",
+        "told",
         "unlisted",
         "users",
         "waiting",
@@ -132,6 +135,9 @@ class Reminders:
         self.deleted: dict[str, int] = {}
         """The `life` numbers of the alarms of recently deleted pages, by page id."""
         self.deletions: deque[Tombstone] = deque()
+        self.told: deque[Tombstone] = deque()
+        """Notices that are too old for `deletions`. They are remembered as long as a request for them may be repeated,
+        however many there are."""
         self.life_floor = 0
         """The highest `life` number of the pages that were forgotten early. An alarm of a page that is not known gets a
         higher one, because the page may have been one of them."""

@@ -17,12 +17,23 @@ from drover.gateway.reports import ReportBody
 from drover.gateway.rows import Row, assignment_row
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.forgotten_rows import forgotten_rows, in_roster
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import live
 from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb
+from drover.web.postgrest.ast import Filter
 
 RELATION: Final = "job_assignments"
+
+
+forgotten_assignments: Final = forgotten_rows(
+    RELATION,
+    Filter("status", "in", ("completed", "failed", "cancelled")),
+    ended_at="updated_at",
+    without_postgres=True,
+    is_known=in_roster,
+)
 
 
 class NewAssignment(msgspec.Struct, forbid_unknown_fields=True):
@@ -118,7 +129,7 @@ def row_of(edge: Edge, assignment_id: str, done: Accepted | None) -> Row:
 ASSIGNMENTS: Final = WriteTable(
     relation=RELATION,
     client=lambda edge, command: edge.fleet,
-    insert=Insert(shape=NewAssignment, command=_assign, show=_assigned),
+    insert=Insert(shape=NewAssignment, command=_assign, show=_assigned, forgotten=forgotten_assignments),
     update=Update(shape=AssignmentChange, apply=_apply, show=live(row_of), settles=False),
     fence=("run", "status"),
 )

@@ -18,11 +18,15 @@ from drover.domain.spec import fields_of
 from drover.gateway.rows import Row, job_row
 from drover.gateway.writes.declaration import Insert, Target, Update, WriteTable, each
 from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.forgotten_rows import forgotten_rows, in_roster
 from drover.gateway.writes.shown import live
 from drover.web.errors import invalid
 
 NOBODY_YET: Final = JobTarget(device_ids=())
 """The target of a job that only devices assigned by name may run."""
+
+
+forgotten_jobs: Final = forgotten_rows("jobs", ended_at="ended_at", without_postgres=True, is_known=in_roster)
 
 
 class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -90,6 +94,6 @@ def _row(edge: Edge, job_id: str, done: Accepted | None) -> Row:
 JOBS: Final = WriteTable(
     relation="jobs",
     client=lambda edge, command: edge.fleet,
-    insert=Insert(shape=NewJob, command=_create, show=_created),
+    insert=Insert(shape=NewJob, command=_create, show=_created, forgotten=forgotten_jobs),
     update=Update(shape=JobChange, apply=each(_change, check=_check), show=live(_row)),
 )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -15,26 +14,15 @@ from uuid_utils import uuid7
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.analysis.commands import ChangeTest, RecordTest
 from drover.domain.analysis.state import TestStatus
-from drover.domain.past import KEPT_AT_LEAST
 from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import Insert, Merge, Target, Update, WriteTable, can_change, each
 from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.forgotten_rows import forgotten_rows
 from drover.gateway.writes.shown import recorded, stored
 from drover.readmodel.models import RELATIONS
 from drover.web.errors import invalid
-from drover.web.postgrest.ast import Column, Filter, Query
-from drover.web.postgrest.read import fetch
 
 RELATION: Final = "saju_tests"
-FORGOTTEN_AFTER: Final = KEPT_AT_LEAST / 2
-"""The writer may have forgotten tests that ended longer ago. Half of `KEPT_AT_LEAST`, because clocks differ."""
-
-
-class _Id(msgspec.Struct):
-    id: str
-
-
-_decode: Final = msgspec.json.Decoder(list[_Id]).decode
 
 
 class TestOutcome(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,19 +61,6 @@ def _with_offset(moment: datetime | None) -> datetime | None:
     return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-async def _forgotten(edge: Edge, rows: Sequence[NewTest]) -> frozenset[int]:
-    """Find rows of tests that ended long ago, and return their indexes. If they were recorded again, they could be
-    refunded again."""
-    named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
-    if not named:
-        return frozenset()
-    ended_before = (datetime.now(UTC) - FORGOTTEN_AFTER).isoformat()
-    where = (Filter("id", "in", tuple(named.values())), Filter("completed_at", "lt", ended_before))
-    page = await fetch(RELATIONS[RELATION], Query(select=(Column("id"),), where=where), edge.pool)
-    known = {row.id for row in _decode(page.body)}
-    return frozenset(place for place, id_ in named.items() if id_ in known)
-
-
 def _recorded(edge: Edge, command: RecordTest, done: Accepted) -> Row:
     relation = RELATIONS[RELATION]
     return dict.fromkeys(relation.columns) | {"id": command.test_id, "refunded": False} | recorded(relation, done)
@@ -121,7 +96,8 @@ SAJU_TESTS: Final = WriteTable(
         show=_recorded,
         names={"test_id": "id"},
         merge=Merge(_as_sent, ("id",), show=stored(RELATION)),
-        forgotten=_forgotten,
+        # If a forgotten test was recorded again, it could be refunded again.
+        forgotten=forgotten_rows(RELATION, ended_at="completed_at", without_postgres=False),
     ),
     update=Update(
         shape=TestOutcome,

@@ -18,7 +18,7 @@ from drover.domain.fleet.policy import ATTEMPTS_MAX
 from drover.gateway.reports import Claimed, Integer, Percentage, ReportBody
 from drover.gateway.rows import Row
 from drover.gateway.signs import hear_pcs_of
-from drover.gateway.tables.assignments import report
+from drover.gateway.tables.assignments import forgotten_assignments, report
 from drover.gateway.task_rows import row_of
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
@@ -132,7 +132,13 @@ def _condition(target: Target) -> str | None:
 TASK_DEVICES: Final = WriteTable(
     relation=RELATION,
     client=lambda edge, command: edge.fleet,
-    insert=Insert(shape=NewTaskDevice, command=_assign, show=_assigned, names={"job_id": "task_id"}),
+    insert=Insert(
+        shape=NewTaskDevice,
+        command=_assign,
+        show=_assigned,
+        names={"job_id": "task_id"},
+        forgotten=forgotten_assignments,
+    ),
     update=Update(shape=TaskDeviceChange, apply=_apply, show=stored(RELATION)),
     fence=("run", "status"),
 )

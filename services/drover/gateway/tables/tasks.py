@@ -15,7 +15,7 @@ from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, Pa
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.state import JobStatus
 from drover.gateway.rows import Row
-from drover.gateway.tables.jobs import create
+from drover.gateway.tables.jobs import create, forgotten_jobs
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
@@ -95,6 +95,6 @@ def _is_satisfied(change: TaskChange, outcome: Outcome) -> bool:
 TASKS: Final = WriteTable(
     relation="tasks",
     client=lambda edge, command: edge.fleet,
-    insert=Insert(shape=NewTask, command=_create, show=_created, names={"job_id": "id"}),
+    insert=Insert(shape=NewTask, command=_create, show=_created, names={"job_id": "id"}, forgotten=forgotten_jobs),
     update=Update(shape=TaskChange, apply=_apply, show=stored("tasks")),
 )

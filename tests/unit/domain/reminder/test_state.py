@@ -100,3 +100,21 @@ def test_a_page_is_remembered_for_twenty_minutes_however_many_others_are_deleted
     for number in range(9):
         world.registered(f"page-{number}").when(c.DeletePages((f"page-{number}",), USER)).after(minutes=1)
     assert len(world.state.deleted) == 9
+
+
+@pytest.mark.req("YR-10")
+def test_a_notice_is_never_told_twice_however_many_pages_are_deleted(monkeypatch):
+    """A sender that restarts repeats the requests of a day."""
+    monkeypatch.setattr(evolution, "KEYS_REMEMBERED_MAX", 1)
+    world = World()
+    notice = c.Notify("cleanup:1", USER, "title", "body", asked_at=world.now)
+    world.when(notice).claimed().sent("cleanup:1")
+    for number in range(5):
+        world.after(minutes=30).registered(f"page-{number}").when(c.DeletePages((f"page-{number}",), USER))
+    assert len(world.state.deleted) == 2
+    world.state = world.decider.from_image(world.decider.to_image(world.state))
+    world.when(notice).then_nothing()
+    for hours in (24, 26):
+        world.after(hours=hours).registered("page").when(c.DeletePages(("page",), USER))
+    assert "cleanup:1" not in world.state.deleted
+    world.when(notice).then_nothing()

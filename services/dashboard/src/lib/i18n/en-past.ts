@@ -24,7 +24,7 @@ export const past = {
   presentOnly: "This screen only shows the present.",
   presentOnlyHint: "Overview, Fleet, Queue, Renders, Events and Alerts can show the past.",
   noWhy: "Reasons for waiting are not recorded.",
-  notThen: "It did not exist at that moment.",
+  notThen: "It did not exist at that moment, or had ended long before.",
   inHand: "Phones working on it at that moment",
   nothingInHand: "No phone was working on it.",
 };

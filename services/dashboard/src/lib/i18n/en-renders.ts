@@ -47,7 +47,7 @@ export const renders = {
   noneEnded: "No finished renders yet.",
   noMatch: "No finished render matches.",
   notFound: "Render not found.",
-  notThen: "It did not exist at that moment, or had finished more than 24 hours before.",
+  notThen: "It did not exist at that moment, or had finished long before.",
   searchHint: "Name, number, cue, error",
   figures: {
     waiting: "Waiting",

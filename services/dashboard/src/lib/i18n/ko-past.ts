@@ -25,7 +25,7 @@ export const past: typeof English = {
   presentOnly: "이 화면은 현재만 보여줍니다.",
   presentOnlyHint: "현황, 기기, 작업, 렌더링, 이벤트, 알림 화면에서 과거를 볼 수 있습니다.",
   noWhy: "당시에 기다린 이유는 기록되지 않습니다.",
-  notThen: "그 시점에는 없었습니다.",
+  notThen: "그 시점에는 없었거나 훨씬 전에 종료되었습니다.",
   inHand: "그 시점에 처리 중이던 기기",
   nothingInHand: "처리 중이던 기기가 없습니다.",
 };

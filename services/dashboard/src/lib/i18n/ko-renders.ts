@@ -41,7 +41,7 @@ export const renders: typeof Renders = {
   noneEnded: "종료된 렌더링이 없습니다.",
   noMatch: "일치하는 렌더링이 없습니다.",
   notFound: "없는 렌더링입니다.",
-  notThen: "그 시점에는 없었거나 하루 이상 전에 종료되었습니다.",
+  notThen: "그 시점에는 없었거나 훨씬 전에 종료되었습니다.",
   searchHint: "이름, 번호, 큐, 오류",
   figures: {
     waiting: "대기",

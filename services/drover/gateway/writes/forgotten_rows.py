@@ -1,0 +1,64 @@
+"""Finds rows that a client inserts with an id of work that ended so long ago that its writer has forgotten it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from drover.domain.past import KEPT_AT_LEAST
+from drover.gateway.writes.edge import Edge
+from drover.readmodel.models import RELATIONS
+from drover.web.errors import ApiError
+from drover.web.postgrest.ast import Column, Filter, Query
+from drover.web.postgrest.read import fetch
+
+FORGOTTEN_AFTER: Final = KEPT_AT_LEAST / 2
+"""The writer may have forgotten work that ended longer ago. Half of `KEPT_AT_LEAST`, because clocks differ."""
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+_decode: Final = msgspec.json.Decoder(list[_Id]).decode
+
+
+def forgotten_rows(
+    relation: str,
+    *ended: Filter,
+    ended_at: str,
+    without_postgres: bool,
+    is_known: Callable[[Edge, str], bool] = lambda edge, id_: False,
+) -> Callable[[Edge, Sequence[Any]], Awaitable[frozenset[int]]]:
+    """Make the function `Insert.forgotten` of a table whose clients may choose the column `id`.
+
+    `ended`: conditions that ended rows meet. `ended_at`: the column with the time of the end. `without_postgres`:
+    whether rows are recorded while PostgreSQL is down, although they could replace older ones. `is_known`: whether this
+    process sees that the writer has not forgotten an id.
+    """
+
+    async def find(edge: Edge, rows: Sequence[Any]) -> frozenset[int]:
+        named = {place: str(row.id) for place, row in enumerate(rows) if row.id is not UNSET}
+        named = {place: id_ for place, id_ in named.items() if not is_known(edge, id_)}
+        if not named:
+            return frozenset()
+        before = (datetime.now(UTC) - FORGOTTEN_AFTER).isoformat()
+        where = (Filter("id", "in", tuple(named.values())), Filter(ended_at, "lt", before), *ended)
+        try:
+            page = await fetch(RELATIONS[relation], Query(select=(Column("id"),), where=where), edge.pool)
+        except ApiError:
+            if without_postgres:
+                return frozenset()
+            raise
+        known = {row.id for row in _decode(page.body)}
+        return frozenset(place for place, id_ in named.items() if id_ in known)
+
+    return find
+
+
+def in_roster(edge: Edge, id_: str) -> bool:
+    return edge.roster.knows_work(id_)
