@@ -76,7 +76,7 @@ class FoldCheckpoints:
         head = msgspec.msgpack.decode(image, type=FoldImage)
         key = (partition.context, partition.name, version)
         await self._pool.execute(_SAVE, *key, head.seq, head.n, head.at, image)
-        await self._archive_daily(partition, version)
+        await self.archive_daily(partition, version)
         await self.thin(partition, version)
         return len(image)
 
@@ -128,7 +128,7 @@ class FoldCheckpoints:
         rows = await self._pool.fetch(_KEPT, partition.context, partition.name, version)
         return [Kept(**row) for row in rows]
 
-    async def _archive_daily(self, partition: Partition, version: str) -> None:
+    async def archive_daily(self, partition: Partition, version: str) -> None:
         """Put the daily checkpoints into the archive that it does not have. If that fails, it is tried again with the
         next checkpoint."""
         if self._archived is None:

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from drover.domain.decider import Decider
 from drover.eventlog.codec import Codec
-from drover.writer.fold import decode_image
+from drover.eventlog.log import StoredCommit
+from drover.writer.fold import Fold, decode_image, encode_image
+from drover.writer.idempotency import Remembered
 
 PARENT_LOOK_S: Final = 1.0
 
@@ -32,11 +34,21 @@ def die_with(parent: int) -> None:
     threading.Thread(target=look, daemon=True, name="die-with-parent").start()
 
 
+def advance(decider_of: Callable[[], Decider[Any]], *, image: bytes | None, commits: list[StoredCommit]) -> bytes:
+    """Apply the commits to the saved state, and return the state after them, to be continued."""
+    decider = decider_of()
+    fold = Fold(decider) if image is None else decode_image(decider, image)
+    for commit in commits:
+        fold.apply(commit)
+    fold.remembered = Remembered()
+    return encode_image(fold)
+
+
 def answer(
     decider_of: Callable[[], Decider[Any]],
     *,
     image: bytes | None,
-    payloads: list[bytes],
+    commits: list[StoredCommit],
     at: datetime,
     question: Callable[..., bytes],
     arguments: tuple[Any, ...],
@@ -45,8 +57,8 @@ def answer(
     decider = decider_of()
     state = decider.initial() if image is None else decode_image(decider, image).state
     codec = Codec.of(decider)
-    for payload in payloads:
-        for event in codec.decode(payload):
+    for commit in commits:
+        for event in codec.decode(commit.payload):
             if event.at > at:
                 break
             state = decider.evolve(state, event)

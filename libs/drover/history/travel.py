@@ -1,5 +1,5 @@
 """Answers `?as_of=`: computes the state of a context at any time, from the last checkpoint before that time. At most
-two queries run at once."""
+two queries run at once. A moment that is far from every checkpoint is a job (`history.moment_jobs`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import asyncio
 import multiprocessing
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -18,15 +18,16 @@ import msgspec
 
 from drover.domain.decider import Decider
 from drover.domain.errors import DroverError
-from drover.eventlog.log import EventLog
+from drover.eventlog.follow import last_before
+from drover.eventlog.log import EventLog, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
-from drover.history.folding import answer, die_with
+from drover.history.folding import advance, answer, die_with
 from drover.writer.fold import FoldImage
 from drover.writer.snapshots import snapshot_version
 
 AT_ONCE_MAX: Final = 2
 STRETCH_EVENTS_MAX: Final = 150_000
-"""How many events may be applied for one query; beyond it the query fails. This is three times the distance of two
+"""How many events are applied at a time. A query that needs more is a job. This is three times the distance of two
 checkpoints, because a checkpointer may lag."""
 STRETCH_BYTES_MAX: Final = 128 * 1024 * 1024
 CACHED_ANSWERS_MAX: Final = 64
@@ -34,18 +35,21 @@ CACHED_BYTES_MAX: Final = 64 * 1024 * 1024
 SETTLED_AFTER: Final = timedelta(seconds=2)
 """How old a requested time must be for its answer to be cached: events may still be added to the present."""
 
+Tell = Callable[[int, int], None]
+"""Called with (commits applied, commits in total)."""
+
 
 class TooManyTravellers(DroverError):
-    """Two time-travel queries are running already."""
+    """As many moments as can be computed at once are being computed already."""
 
 
 class MomentTooFar(DroverError):
-    """No checkpoint near the requested time has been saved yet."""
+    """No checkpoint is near the requested time, so a query cannot wait for the answer."""
 
     def __init__(self, context: str, at: datetime) -> None:
         self.context = context
         self.at = at
-        super().__init__(f"No checkpoint of {context} is near {at.isoformat()} yet")
+        super().__init__(f"No checkpoint of {context} is near {at.isoformat()}")
 
 
 class MomentNotYet(DroverError):
@@ -66,6 +70,31 @@ class _Stamp(msgspec.Struct):
 def _begins(payload: bytes) -> datetime:
     """Return when the first event of a commit was decided."""
     return msgspec.json.decode(payload.partition(b"\n")[0], type=_Stamp).at
+
+
+async def _stretches(log: EventLog, after: int, at: datetime) -> AsyncGenerator[tuple[bool, list[StoredCommit]], None]:
+    """Yield the commits after sequence `after` up to the time `at`, and perhaps the first one after that time.
+
+    A bounded number is yielded at once. The flag tells whether they are the last ones.
+    """
+    commits: list[StoredCommit] = []
+    events = size = 0
+    last = await log.last()
+    if last is None or last.seq <= after:
+        yield True, commits
+        return
+    async with log.read(after) as reader:
+        while True:
+            for commit in await reader.next():
+                commits.append(commit)
+                events += commit.payload.count(b"\n") + 1
+                size += len(commit.payload)
+                if commit.seq >= last.seq or (commit.payload and _begins(commit.payload) > at):
+                    yield True, commits
+                    return
+                if events > STRETCH_EVENTS_MAX or size > STRETCH_BYTES_MAX:
+                    yield False, commits
+                    commits, events, size = [], 0, 0
 
 
 class TimeTraveller:
@@ -106,44 +135,61 @@ class TimeTraveller:
             raise TooManyTravellers
         self._busy += 1
         try:
-            found = await self._find(context, at, question, arguments)
+            return await self._find(context, at, question, arguments)
         finally:
             self._busy -= 1
-        if at < self._now() - SETTLED_AFTER:
-            self._remember(key, found)
-        return found
+
+    async def ask_far(
+        self, context: str, at: datetime, question: Callable[..., bytes], arguments: tuple[Any, ...], tell: Tell
+    ) -> bytes:
+        """Do the same as `ask`, however many events it takes, and tell how far it is. The caller limits how many of
+        these run at once."""
+        log = self._places[context].log
+        last = await log.last()
+        end = 0 if last is None else await last_before(log, at, last.seq)
+        first: int | None = None
+
+        def told(seq: int) -> None:
+            nonlocal first
+            first = seq if first is None else first
+            tell(seq - first, max(end, seq) - first)
+
+        return await self._find(context, at, question, arguments, told)
 
     async def _find(
-        self, context: str, at: datetime, question: Callable[..., bytes], arguments: tuple[Any, ...]
+        self,
+        context: str,
+        at: datetime,
+        question: Callable[..., bytes],
+        arguments: tuple[Any, ...],
+        told: Callable[[int], None] | None = None,
     ) -> bytes:
+        """`told`: called with the commit that the state has reached. None: raise MomentTooFar if one stretch of the log
+        is not enough."""
         place = self._places[context]
-        partition = place.log.partition
-        version = snapshot_version(place.decider_of())
-        image = await self._checkpoints.before(partition, version, at)
-        after = 0 if image is None else msgspec.msgpack.decode(image, type=FoldImage).seq
-        payloads = await self._stretch(place.log, after, at)
+        image = await self._checkpoints.before(place.log.partition, snapshot_version(place.decider_of()), at)
+        seq = 0 if image is None else msgspec.msgpack.decode(image, type=FoldImage).seq
+        commits: list[StoredCommit] = []
+        async with aclosing(_stretches(place.log, seq, at)) as stretches:
+            async for is_last, commits in stretches:
+                if is_last:
+                    break
+                if told is None:
+                    raise MomentTooFar(context, at)
+                told(seq)
+                image = await self._run(partial(advance, place.decider_of, image=image, commits=commits))
+                seq = commits[-1].seq
+                told(seq)
         work = partial(
-            answer, place.decider_of, image=image, payloads=payloads, at=at, question=question, arguments=arguments
+            answer, place.decider_of, image=image, commits=commits, at=at, question=question, arguments=arguments
         )
-        return await asyncio.get_running_loop().run_in_executor(self._processes(), work)
+        found = await self._run(work)
+        if at < self._now() - SETTLED_AFTER:
+            self._remember((context, at, question, arguments), found)
+        return found
 
-    async def _stretch(self, log: EventLog, after: int, at: datetime) -> list[bytes]:
-        """Read the commits after sequence `after` up to the time `at`, and perhaps the first one after that time."""
-        payloads: list[bytes] = []
-        events = size = 0
-        last = await log.last()
-        if last is None or last.seq <= after:
-            return payloads
-        async with log.read(after) as reader:
-            while True:
-                for commit in await reader.next():
-                    payloads.append(commit.payload)
-                    events += commit.payload.count(b"\n") + 1
-                    size += len(commit.payload)
-                    if commit.seq >= last.seq or (commit.payload and _begins(commit.payload) > at):
-                        return payloads
-                    if events > STRETCH_EVENTS_MAX or size > STRETCH_BYTES_MAX:
-                        raise MomentTooFar(log.partition.context, at)
+    async def _run(self, work: Callable[[], bytes]) -> bytes:
+        return await asyncio.get_running_loop().run_in_executor(self._processes(), work)
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:

@@ -204,7 +204,7 @@ class Runner:
             self.checkpoint = await read_checkpoint(
                 connection, self.projection.schema, self.partition.name, self.projection.context
             )
-            await self._check_log()
+            await self._check_log(store.detached_before)
             self._set_active(True)
             log.info("projection_active", **self._name, seq=self.checkpoint.seq)
             await self._say_position()
@@ -239,11 +239,15 @@ class Runner:
             presence=self._presence,
         )
 
-    async def _check_log(self) -> None:
-        """Refuse a log that ends before the checkpoint: if we followed it, its first events would be missed
-        silently."""
+    async def _check_log(self, detached_before: int) -> None:
+        """Refuse a log that ends before the checkpoint, or before the rows that were detached: if we followed it, its
+        first events would be missed silently."""
         last = await self._log.last()
         end = last.seq if last is not None else 0
+        if await self._log.context_end() + 1 < detached_before:
+            hint = f"restore the log, or drop the tables of {self.projection.context} in drover_detached and run "
+            hint += f"`drover projection attach {self.projection.context} --fold-again`"
+            raise self._error("ahead", detached_before=detached_before, log_ends_at=end, hint=hint)
         if end < self.checkpoint.seq:
             hint = f"restore the log, or drop schema {self.projection.schema} to rebuild it from this one"
             raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)

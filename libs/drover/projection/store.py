@@ -121,6 +121,11 @@ class Store:
         for sql in self._sql.values():
             await self._connection.execute(sql.stage)
 
+    @property
+    def detached_before(self) -> int:
+        """Rows of commits before this one are not written to partitioned tables."""
+        return self._partitions.before
+
     async def load(self, tables: BatchTables, touched: dict[KeyedTable[Any], set[Key]]) -> None:
         """Load the rows that a batch needs and the cache does not have: one SELECT per table.
 

@@ -29,6 +29,7 @@ from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import ALL
 from drover.history.checkpointer import Checkpointer
 from drover.history.checkpoints import FoldCheckpoints
+from drover.history.moment_jobs import MomentJobs
 from drover.history.travel import Place, TimeTraveller
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
@@ -111,7 +112,7 @@ def _past(host: Host) -> Assembly:
         context: Place(decider_of, host.log(context))
         for context, decider_of in (("fleet", fleet_decider), ("render", render_decider))
     }
-    traveller = TimeTraveller(places, checkpoints)
+    traveller = MomentJobs(TimeTraveller(places, checkpoints))
     keepers = {
         context: Checkpointer(place.decider_of(), place.log, checkpoints).running() for context, place in places.items()
     }

@@ -22,6 +22,7 @@ from drover.cli.target import NAME, find_target
 from drover.domain.decider import Decider
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
+from drover.eventlog.follow import last_before
 from drover.eventlog.log import EventLog, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints
 from drover.postgres.errors import POSTGRES_AWAY
@@ -94,7 +95,7 @@ async def stood_at(
     state, seq, n = fold.state, fold.seq, fold.n
     codec = Codec.of(decider)
     last = await log.last()
-    end = last_of(last).envelope.n if last else 0
+    end = await _events_until(log, at, last)
     over = last is None
     stretch = cast(AsyncGenerator[StoredCommit, None], commits_between(log, seq, last.seq if last else 0))
     async with aclosing(stretch) as commits:
@@ -110,6 +111,14 @@ async def stood_at(
                 break
     told = msgspec.json.decode(msgspec.json.encode(decider.to_image(state)))
     return Stood(log.partition.context, log.partition.name, at, seq, n, told)
+
+
+async def _events_until(log: EventLog, at: datetime, last: StoredCommit | None) -> int:
+    """Return about how many events the partition has up to this time: for the progress bar."""
+    if last is None:
+        return 0
+    commit = await log.get(await last_before(log, at, last.seq))
+    return last_of(commit or last).envelope.n
 
 
 def about(told: Any, entity: str) -> dict[str, Any]:

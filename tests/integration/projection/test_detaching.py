@@ -10,7 +10,7 @@ from drover.projection.detaching import attach_again, detach_before, detached, f
 from drover.projection.difference import total
 from drover.projection.errors import DetachedTableMissing, DetachedTableOutdated, TablesRead
 from drover.projection.rebuild import Rebuild
-from drover.projection.runtime import Limits
+from drover.projection.runtime import Limits, Runner
 from drover.projection.verify import verify
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION
@@ -173,3 +173,16 @@ async def test_tables_that_are_read_all_the_time_are_left_alone(projected, dsn, 
             await detach_before(connection, FLEET_PROJECTION, COMMITS)
     assert await detached(connection) == []
     assert await first_of(connection) < COMMITS
+
+
+async def test_a_log_that_ends_before_the_detached_rows_is_refused(farm, dsn, connection):
+    """Another log, or one whose end was lost: its events would be taken for detached ones, and left out."""
+    await farm.register(phones=3)
+    await connection.execute(
+        'INSERT INTO drover.detached_partitions (context, "table", from_seq, to_seq, name) '
+        "VALUES ('fleet', 'events', 0, 1000, 'fleet_events_0_1000')"
+    )
+    async with Runner(FLEET_PROJECTION, farm.log, dsn) as runner:
+        await eventually(lambda: runner.stopped is not None)
+    assert runner.stopped.reason == "ahead"
+    assert "--fold-again" in runner.stopped.details["hint"]

@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from drover.cli import state
 from drover.cli.state import DECIDERS, about, stood_at
 from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet import FLEET
@@ -54,6 +56,17 @@ async def test_a_checkpoint_shortens_the_way_and_changes_nothing(lived):
     lived.handed_out = 0
     assert await stood_at(FLEET, lived, at, image) == await stood_at(FLEET, lived, at, None)
     assert lived.handed_out == 2 + 3
+
+
+@pytest.mark.req("YR-09")
+async def test_the_bar_is_full_at_the_moment_and_not_at_the_end_of_the_log(lived, monkeypatch):
+    monkeypatch.setattr(state, "EVENTS_PER_TELLING", 1)
+    # Commits of 2, 2 and 1 events, stored when their first event happened.
+    stored = [BEGAN, BEGAN + timedelta(seconds=3), BEGAN + timedelta(seconds=5)]
+    lived._commits[:] = [replace(one, stored_at=at) for one, at in zip(lived._commits, stored, strict=True)]
+    told = []
+    await stood_at(FLEET, lived, BEGAN + timedelta(seconds=4), None, lambda done, of: told.append((done, of)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 async def test_before_the_first_event_there_is_nothing(lived, log):

@@ -1,6 +1,6 @@
 /** A moment of the past, read once: it does not change. */
 import { useQuery } from "@tanstack/react-query";
-import { againInMs, BUSY_TRIES_MAX, isBusy, type Moments, readMoment } from "@/lib/past/moments";
+import { againInMs, BUSY_TRIES_MAX, isBusy, type Moments, readMoment, StillComputing } from "@/lib/past/moments";
 import { useApp } from "./context";
 import type { Past } from "./past";
 import { isWorthAnotherTry } from "./queries";
@@ -20,7 +20,8 @@ export function useMoment<C extends keyof Moments>(context: C, past: Past | null
     // The moment before stays until the next one is there.
     placeholderData: (before) => before,
     retry: (failures, error) =>
-      isBusy(error) ? failures < BUSY_TRIES_MAX : failures < TRIES_MAX && isWorthAnotherTry(error),
+      error instanceof StillComputing ||
+      (isBusy(error) ? failures < BUSY_TRIES_MAX : failures < TRIES_MAX && isWorthAnotherTry(error)),
     retryDelay: (_, error) => againInMs(error),
   });
 }

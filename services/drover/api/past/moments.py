@@ -11,9 +11,11 @@ import msgspec
 from aiohttp import web
 
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
-from drover.history.travel import MomentNotYet, MomentTooFar, TooManyTravellers
+from drover.domain.errors import Code
+from drover.history.moment_jobs import MomentProgress
+from drover.history.travel import MomentNotYet, TooManyTravellers
 from drover.web.auth import Principal
-from drover.web.errors import ApiError, invalid, unavailable
+from drover.web.errors import ApiError, encode_json, invalid, unavailable
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Permission, Route, handles
 
@@ -21,10 +23,17 @@ FOR_EVER: Final = "private, max-age=3600, immutable"
 """Cache header of answers about the past, which does not change."""
 
 
-class Traveller(Protocol):
-    """The methods of `drover.history.travel.TimeTraveller` that these endpoints call."""
+AGAIN_S: Final = 1
+"""When to ask again for a moment that is being computed."""
+_AS_OF: Final = Parameter("as_of", datetime, "The moment, with a UTC offset. Not in the future.", required=True)
 
-    async def ask(self, context: str, at: datetime, question: Callable[..., bytes], *arguments: object) -> bytes: ...
+
+class Traveller(Protocol):
+    """The methods of `drover.history.moment_jobs.MomentJobs` that these endpoints call."""
+
+    async def ask(self, context: str, at: datetime, question: Callable[..., bytes]) -> bytes | MomentProgress: ...
+
+    async def cancel(self, context: str, at: datetime, question: Callable[..., bytes]) -> bool: ...
 
 
 def _moment_of(context: str, *, id: str, summary: str, shape: Any) -> Route:
@@ -34,10 +43,31 @@ def _moment_of(context: str, *, id: str, summary: str, shape: Any) -> Route:
         id=id,
         tag="past",
         summary=summary,
+        description="A moment that needs many events is computed in the background: the answer is then 202 with the "
+        "progress. Ask again until it is 200. If nobody asks for 30 s, the computation is cancelled.",
         permission=Permission("moments", Verb.READ),
-        parameters=(Parameter("as_of", datetime, "The moment, with a UTC offset. Not in the future.", required=True),),
-        answers={200: Answer(shape, "The state at that moment")},
+        parameters=(_AS_OF,),
+        answers={
+            200: Answer(shape, "The state at that moment"),
+            202: Answer(
+                MomentProgress, "It is being computed", headers={"Retry-After": "When to ask again, in seconds"}
+            ),
+        },
         errors=(400, 503),
+    )
+
+
+def _cancel_of(context: str, *, id: str) -> Route:
+    return Route(
+        method="DELETE",
+        path=f"/api/moments/{context}",
+        id=id,
+        tag="past",
+        summary="Cancel the computation of a moment",
+        permission=Permission("moments", Verb.READ),
+        parameters=(_AS_OF,),
+        answers={204: Answer(None, "It is cancelled")},
+        errors=(400, 404, 503),
     )
 
 
@@ -55,17 +85,31 @@ class Moments:
     async def render(self, request: web.Request, principal: Principal) -> web.Response:
         return await self._answer(request, "render", render_moment)
 
+    @handles(_cancel_of("fleet", id="cancelFleetMoment"))
+    async def cancel_fleet(self, request: web.Request, principal: Principal) -> web.Response:
+        return await self._cancel(request, "fleet", fleet_moment)
+
+    @handles(_cancel_of("render", id="cancelRenderMoment"))
+    async def cancel_render(self, request: web.Request, principal: Principal) -> web.Response:
+        return await self._cancel(request, "render", render_moment)
+
+    async def _cancel(self, request: web.Request, context: str, question: Callable[..., bytes]) -> web.Response:
+        if not await self._traveller.cancel(context, _moment(request.query.get("as_of", "")), question):
+            raise ApiError(404, Code.NOT_FOUND, "This moment is not being computed")
+        return web.Response(status=204)
+
     async def _answer(self, request: web.Request, context: str, question: Callable[..., bytes]) -> web.Response:
         at = _moment(request.query.get("as_of", ""))
         try:
-            body = await self._traveller.ask(context, at, question)
+            found = await self._traveller.ask(context, at, question)
         except MomentNotYet as error:
             raise invalid("as_of is in the future", field="as_of", value=request.query["as_of"][:64]) from error
         except TooManyTravellers as error:
             raise _later("Two moments are being computed already") from error
-        except MomentTooFar as error:
-            raise _later(str(error)) from error
-        return web.Response(body=body, content_type="application/json", headers={"Cache-Control": FOR_EVER})
+        if isinstance(found, MomentProgress):
+            headers = {"Cache-Control": "no-store", "Retry-After": str(AGAIN_S)}
+            return web.Response(status=202, body=encode_json(found), content_type="application/json", headers=headers)
+        return web.Response(body=found, content_type="application/json", headers={"Cache-Control": FOR_EVER})
 
 
 def _moment(text: str) -> datetime:
@@ -81,5 +125,5 @@ def _moment(text: str) -> datetime:
 
 def _later(message: str) -> ApiError:
     error = unavailable(message)
-    error.headers["Retry-After"] = "1"
+    error.headers["Retry-After"] = str(AGAIN_S)
     return error

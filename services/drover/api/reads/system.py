@@ -51,6 +51,17 @@ class ReadModel(msgspec.Struct):
     """When the last rebuild of the read model from the log began."""
 
 
+class DetachedRows(msgspec.Struct):
+    """Rows of events and attempts that an operator took out of the read model with `drover projection detach`. The log
+    still has the events."""
+
+    context: str
+    before_seq: int
+    """All rows of commits before this one are detached."""
+    until: datetime | None
+    """The time of the last event among them."""
+
+
 class TableDifference(msgspec.Struct):
     """A row that differs between the rebuilt and the live read model."""
 
@@ -131,6 +142,8 @@ class System(msgspec.Struct):
     """The name of the process that answers."""
     partitions: list[PartitionState]
     read_models: list[ReadModel]
+    detached: list[DetachedRows]
+    """What the read models no longer have. Empty: they have every event."""
     rebuilds: list[RebuildState]
     """The last 20 rebuilds, newest first."""
     dependencies: list[Dependency]
@@ -162,6 +175,7 @@ class SystemReader:
     async def read(self) -> System:
         partitions, nats, postgres = await self.partitions()
         models, _ = await self._asked("read_models")
+        detached, _ = await self._asked("detached")
         rebuilds, _ = await self._asked("rebuilds")
         connections, _ = await self._asked("connections")
         return System(
@@ -170,6 +184,7 @@ class SystemReader:
             instance=self._instance,
             partitions=partitions,
             read_models=[ReadModel(*row) for row in models],
+            detached=[DetachedRows(*row) for row in detached],
             rebuilds=[make_rebuild(row) for row in rebuilds],
             dependencies=[await self._nats(nats), await self._postgres(postgres)],
             connections=[Connection(*row) for row in connections],

@@ -212,6 +212,20 @@ async def test_the_system_says_how_far_each_read_model_is_and_who_is_connected(o
     assert "test" in {connection["name"] for connection in system["connections"]}
 
 
+@pytest.mark.req("YR-09")
+async def test_the_system_says_what_was_detached_from_the_tables(postgres_dsn):
+    await migrate(postgres_dsn)
+    async with desk_on(postgres_dsn) as desk:
+        assert (await desk.get("/api/system"))["detached"] == []
+        await desk.pool.fetch(
+            'INSERT INTO drover.detached_partitions (context, "table", from_seq, to_seq, name, until) VALUES '
+            "('fleet', 'events', 0, 20, 'a', '2026-03-01T00:00:00Z'), "
+            "('fleet', 'events', 20, 40, 'b', '2026-03-02T00:00:00Z')"
+        )
+        (detached,) = (await desk.get("/api/system"))["detached"]
+    assert detached == {"context": "fleet", "before_seq": 40, "until": "2026-03-02T00:00:00Z"}
+
+
 async def test_before_anything_is_projected_every_list_is_empty(postgres_dsn):
     await migrate(postgres_dsn)
     async with desk_on(postgres_dsn) as desk:

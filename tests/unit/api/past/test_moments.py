@@ -15,7 +15,8 @@ from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import CreateJob, MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.render import RENDER
 from drover.domain.render.commands import Claim, RequestRender
-from drover.history.travel import MomentNotYet, MomentTooFar, TooManyTravellers
+from drover.history.moment_jobs import MomentProgress
+from drover.history.travel import MomentNotYet, TooManyTravellers
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import NOON, Scenario
@@ -33,12 +34,17 @@ class Traveller:
     def __init__(self) -> None:
         self.asked = []
         self.fails = None
+        self.progress = None
 
-    async def ask(self, context, at, question, *arguments):
+    async def ask(self, context, at, question):
         self.asked.append((context, at))
         if self.fails is not None:
             raise self.fails
-        return b'{"at":"then"}'
+        return self.progress or b'{"at":"then"}'
+
+    async def cancel(self, context, at, question):
+        had, self.progress = self.progress, None
+        return had is not None
 
 
 @pytest.fixture
@@ -69,13 +75,26 @@ async def test_what_is_no_time_is_refused_with_an_example(machine, as_of):
 
 @pytest.mark.parametrize(
     ("fault", "status"),
-    [(TooManyTravellers(), 503), (MomentTooFar("fleet", NOON), 503), (MomentNotYet("x"), 400)],
+    [(TooManyTravellers(), 503), (MomentNotYet("x"), 400)],
 )
 async def test_what_cannot_be_shown_now_says_so_and_when_to_come_back(machine, fault, status):
     machine.traveller.fails = fault
     answer = await machine.get("/api/moments/fleet?as_of=2026-11-16T09:00:00Z", headers=machine.key)
     assert answer.status == status
     assert answer.headers.get("Retry-After") == ("1" if status == 503 else None)
+
+
+@pytest.mark.req("YR-09")
+async def test_a_moment_that_is_being_computed_tells_how_far_it_is_and_can_be_cancelled(machine):
+    address = "/api/moments/fleet?as_of=2026-11-16T09:00:00Z"
+    machine.traveller.progress = MomentProgress("fleet", NOON, 30, 120)
+    answer = await machine.get(address, headers=machine.key)
+    assert (answer.status, answer.headers["Retry-After"], answer.headers["Cache-Control"]) == (202, "1", "no-store")
+    told = await answer.json()
+    assert (told["context"], told["done"], told["of"]) == ("fleet", 30, 120)
+    assert (await machine.delete(address, headers=machine.key)).status == 204
+    assert (await machine.delete(address, headers=machine.key)).status == 404
+    assert (await machine.get(address, headers=machine.key)).status == 200
 
 
 async def test_nobody_travels_without_a_key(machine):

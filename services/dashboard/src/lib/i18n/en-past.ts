@@ -16,6 +16,7 @@ export const past = {
   later: "Step forward",
   loading: "Loading that moment…",
   busy: "The time machine is busy. Retrying…",
+  computing: (percent: number | null) => `Computing that moment…${percent === null ? "" : ` ${percent} %`}`,
   now: "now",
   drag: "Drag to any moment in the past.",
   alert: (title: string, time: string) => `${title}, ${time}`,

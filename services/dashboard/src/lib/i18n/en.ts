@@ -419,6 +419,8 @@ export const en = {
     older: "Load older events",
     looking: "Loading…",
     end: "No older events.",
+    detached: (time: string) =>
+      `Events until ${time} were detached from the database. "drover events" still shows them.`,
     selected: "Event",
     place: "Log position",
     cause: "Command",

@@ -17,6 +17,7 @@ export const past: typeof English = {
   later: "조금 이후",
   loading: "그 시점을 읽는 중…",
   busy: "다른 사람도 과거를 보고 있습니다. 다시 시도하는 중…",
+  computing: (percent) => `그 시점을 계산하는 중…${percent === null ? "" : ` ${percent}%`}`,
   now: "지금",
   drag: "보고 싶은 과거 시점으로 끌어 보세요.",
   alert: (title, time) => `${title}, ${time}`,

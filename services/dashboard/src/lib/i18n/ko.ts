@@ -420,6 +420,8 @@ export const ko: Dictionary = {
     older: "더 이전 찾기",
     looking: "찾는 중…",
     end: "처음까지 보았습니다.",
+    detached: (time) =>
+      `${time}까지의 이벤트는 데이터베이스에서 분리되었습니다. "drover events"로는 계속 볼 수 있습니다.`,
     selected: "이벤트",
     place: "로그 위치",
     cause: "명령",

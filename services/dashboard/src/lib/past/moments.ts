@@ -25,13 +25,31 @@ export interface Moments {
   readonly render: RenderMoment;
 }
 
-export function readMoment<C extends keyof Moments>(
+/** The server computes the moment in the background, because many events lie between it and the last saved state. */
+export class StillComputing extends Error {
+  override readonly name = "StillComputing";
+
+  constructor(readonly progress: Schema.MomentProgress) {
+    super("The moment is being computed");
+  }
+
+  /** From 0 to 1; null while the server does not know how much there is to do. */
+  get share(): number | null {
+    const { done, of } = this.progress;
+    return of === 0 ? null : Math.min(1, done / of);
+  }
+}
+
+/** Rejects with `StillComputing` while the server computes it: ask again. */
+export async function readMoment<C extends keyof Moments>(
   server: Server,
   context: C,
   iso: string,
   signal: AbortSignal,
 ): Promise<Moments[C]> {
-  return server.json<Moments[C]>(`/api/moments/${context}?as_of=${encodeURIComponent(iso)}`, { signal });
+  const answer = await server.request(`/api/moments/${context}?as_of=${encodeURIComponent(iso)}`, { signal });
+  if (answer.status === 202) throw new StillComputing((await answer.json()) as Schema.MomentProgress);
+  return (await answer.json()) as Moments[C];
 }
 
 /** Few moments are looked at at once, for all people together: who comes later is told when to ask again. */

@@ -6,6 +6,7 @@ import { useApp, useLive } from "@/app/context";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useChange } from "@/app/use-change";
+import { useDetachedUntil } from "@/app/use-detached";
 import { useNames } from "@/farm/names";
 import { shortId } from "@/farm/short-id";
 import { useText } from "@/lib/i18n/i18n";
@@ -175,6 +176,7 @@ export function Events(): ReactNode {
             isEmpty={shown.length === 0}
             isBusy={older.isFetching}
             isOver={older.data !== undefined && !older.hasNextPage}
+            lookedBackTo={older.data?.pages.at(-1)?.next?.until ?? null}
             look={() => void older.fetchNextPage()}
           />
         }
@@ -278,9 +280,14 @@ function Older(props: {
   isEmpty: boolean;
   isBusy: boolean;
   isOver: boolean;
+  lookedBackTo: number | null;
   look: () => void;
 }): ReactNode {
   const t = useText();
+  const format = useFormat();
+  const until = useDetachedUntil();
+  const isDetached = until !== null && (props.isOver || (props.lookedBackTo !== null && props.lookedBackTo <= until));
+  const detached = isDetached ? t.events.detached(format.full(until)) : null;
   const button = (
     <Button disabled={props.isBusy} onClick={props.look}>
       {props.isBusy ? t.events.looking : t.events.older}
@@ -292,10 +299,15 @@ function Older(props: {
       <Empty
         icon="events"
         title={props.isNarrow ? t.events.noMatch : t.events.empty}
-        hint={props.isNarrow ? t.events.noMatchHint : t.events.emptyHint}
+        hint={detached ?? (props.isNarrow ? t.events.noMatchHint : t.events.emptyHint)}
         action={props.isOver ? undefined : button}
       />
     );
   }
-  return <div className="flex justify-center py-4 text-sm text-ink-3">{props.isOver ? t.events.end : button}</div>;
+  return (
+    <div className="flex flex-col items-center gap-2 py-4 text-sm text-ink-3">
+      {detached}
+      {!props.isOver ? button : detached === null && t.events.end}
+    </div>
+  );
 }

@@ -8,7 +8,7 @@ import { alertTitle } from "@/farm/alert-text";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { useKeys } from "@/lib/keys/use-keys";
-import { isBusy } from "@/lib/past/moments";
+import { isBusy, StillComputing } from "@/lib/past/moments";
 import { useWidth } from "@/lib/react/use-width";
 import { rows } from "@/lib/rest/read";
 import type { AlertRow } from "@/lib/rest/rows";
@@ -17,6 +17,7 @@ import { useRealNow } from "@/lib/time/use-now";
 import { Button, IconButton } from "@/ui/button";
 import { Segmented } from "@/ui/field";
 import { Icon } from "@/ui/icon";
+import { Computing } from "./computing";
 import {
   CLOSEST,
   fromLocalText,
@@ -93,13 +94,17 @@ function Banner({ past, now, back }: { past: Past; now: number; back: () => void
       <span
         className={`min-w-0 flex-1 md:truncate ${error === null && !isFetching ? "max-sm:hidden" : "max-sm:basis-full"}`}
       >
-        {error !== null
-          ? errorText(error)
-          : isFetching
-            ? isBusy(failureReason)
-              ? t.past.busy
-              : t.past.loading
-            : t.past.bannerHint}
+        {error !== null ? (
+          errorText(error)
+        ) : !isFetching ? (
+          t.past.bannerHint
+        ) : failureReason instanceof StillComputing ? (
+          <Computing share={failureReason.share} />
+        ) : isBusy(failureReason) ? (
+          t.past.busy
+        ) : (
+          t.past.loading
+        )}
       </span>
       {error !== null && (
         <Button className="h-7" onClick={() => void refetch()}>

@@ -6,6 +6,10 @@ SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE sche
 -- name: read_models
 SELECT schema, version, created_at FROM drover.read_models ORDER BY schema
 
+-- name: detached
+SELECT context, max(to_seq) AS before_seq, max(until) AS until
+FROM drover.detached_partitions GROUP BY context ORDER BY context
+
 -- name: rebuilds
 SELECT id, projection, by, dry_run,
        CASE
