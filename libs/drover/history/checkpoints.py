@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 import structlog
 
-from drover.eventlog.log import Partition
+from drover.eventlog.histories import refuse_another_history
+from drover.eventlog.log import EventLog, Partition
 from drover.eventlog.snapshots import UNUSED_VERSION_KEPT_FOR, SnapshotDamaged, SnapshotInfo
 from drover.history.archived_images import ArchivedImages
 from drover.history.thinning import HOURLY_FOR, Kept, daily, surplus
@@ -59,6 +60,18 @@ class _Head(msgspec.Struct):
 
     seq: int
     at: datetime
+
+
+async def refuse_another_past(log: EventLog, seq: int, commit: str) -> None:
+    """Raise OfAnotherHistory if a saved state was computed from another log: going on from it would mix both."""
+    context = log.partition.context
+    await refuse_another_history(
+        log,
+        seq=seq,
+        commit=commit,
+        what="A saved state of the past",
+        remedy=f"run `drover projection forget {context}`, which drops the saved states, and restart this process.",
+    )
 
 
 class FoldCheckpoints:

@@ -20,7 +20,7 @@ from drover.domain.decider import Decider
 from drover.domain.errors import DroverError
 from drover.eventlog.follow import last_before
 from drover.eventlog.log import EventLog, StoredCommit
-from drover.history.checkpoints import FoldCheckpoints
+from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.history.folding import advance, answer, die_with
 from drover.writer.fold import FoldImage
 from drover.writer.snapshots import snapshot_version
@@ -168,7 +168,11 @@ class TimeTraveller:
         is not enough."""
         place = self._places[context]
         image = await self._checkpoints.before(place.log.partition, snapshot_version(place.decider_of()), at)
-        seq = 0 if image is None else msgspec.msgpack.decode(image, type=FoldImage).seq
+        seq, commit = 0, ""
+        if image is not None:
+            head = msgspec.msgpack.decode(image, type=FoldImage)
+            seq, commit = head.seq, head.commit
+        await refuse_another_past(place.log, seq, commit)
         commits: list[StoredCommit] = []
         async with aclosing(_stretches(place.log, seq, at)) as stretches:
             async for is_last, commits in stretches:

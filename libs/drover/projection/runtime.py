@@ -21,12 +21,13 @@ from drover.bus.rows import PublishRows
 from drover.domain.backoff import Backoff, Retries
 from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
+from drover.eventlog.histories import OfAnotherHistory
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.projection import metrics
 from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
-from drover.projection.checkpoint import Checkpoint, read_checkpoint
+from drover.projection.checkpoint import Checkpoint, read_checkpoint, refuse_another_log
 from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
@@ -240,17 +241,17 @@ class Runner:
         )
 
     async def _check_log(self, detached_before: int) -> None:
-        """Refuse a log that ends before the checkpoint, or before the rows that were detached: if we followed it, its
-        first events would be missed silently."""
-        last = await self._log.last()
-        end = last.seq if last is not None else 0
-        if await self._log.context_end() + 1 < detached_before:
+        """Refuse a log from which the read model was not computed: if we followed it, rows of two histories would be
+        mixed. Refuse one that ends before the rows that were detached, too."""
+        try:
+            await refuse_another_log(self._log, self.checkpoint, self.projection.schema)
+        except OfAnotherHistory as error:
+            raise self._error("another_history", seq=self.checkpoint.seq, what=str(error)) from error
+        end = await self._log.context_end()
+        if end + 1 < detached_before:
             hint = f"restore the log, or drop the tables of {self.projection.context} in drover_detached and run "
             hint += f"`drover projection attach {self.projection.context} --fold-again`"
-            raise self._error("ahead", detached_before=detached_before, log_ends_at=end, hint=hint)
-        if end < self.checkpoint.seq:
-            hint = f"restore the log, or drop schema {self.projection.schema} to rebuild it from this one"
-            raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
+            raise self._error("another_history", detached_before=detached_before, log_ends_at=end, hint=hint)
 
     async def _compete(self, connection: Connection) -> bool:
         """Wait for the lock; return False if the runner was stopped first. The lock only avoids duplicate work; the

@@ -30,7 +30,9 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 class Farm:
     """PCs and phones that come and go, as commits in a log in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        """`name`: makes the ids of the commits those of another log."""
+        self._name = name
         self.log = MemoryLog(Partition("fleet"))
         self.head = Checkpoint()
         self._phones: list[str] = []
@@ -46,7 +48,7 @@ class Farm:
         await self.commit_raw(CODEC.encode(events), len(events))
 
     async def commit_raw(self, payload: bytes, events: int) -> None:
-        seq = await self.log.append(Commit(str(self.head.seq), 1, payload), self.head.seq)
+        seq = await self.log.append(Commit(f"{self._name}{self.head.seq}", 1, payload), self.head.seq)
         self.head = Checkpoint(seq, self.head.n + events)
 
     async def register(self, phones: int) -> None:

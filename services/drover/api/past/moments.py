@@ -12,6 +12,7 @@ from aiohttp import web
 
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
 from drover.domain.errors import Code
+from drover.eventlog.histories import OfAnotherHistory
 from drover.history.moment_jobs import MomentProgress
 from drover.history.travel import MomentNotYet, TooManyTravellers
 from drover.web.auth import Principal
@@ -106,6 +107,8 @@ class Moments:
             raise invalid("as_of is in the future", field="as_of", value=request.query["as_of"][:64]) from error
         except TooManyTravellers as error:
             raise _later("Two moments are being computed already") from error
+        except OfAnotherHistory as error:
+            raise _later(str(error)) from error
         if isinstance(found, MomentProgress):
             headers = {"Cache-Control": "no-store", "Retry-After": str(AGAIN_S)}
             return web.Response(status=202, body=encode_json(found), content_type="application/json", headers=headers)

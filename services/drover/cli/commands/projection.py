@@ -29,7 +29,7 @@ class PositionOrMoment(click.ParamType[int | datetime]):
 
 @click.group()
 def projection() -> None:
-    """Rebuild read models from the log, and detach their oldest rows."""
+    """Rebuild read models from the log, detach their oldest rows, or drop those of another log."""
 
 
 @click.command("verify")
@@ -109,5 +109,19 @@ def attach(**options: Any) -> None:
 def detached(**options: Any) -> None:
     """List what is detached from the read models."""
     from drover.cli.partitions import list_detached as run
+
+    run(**options)
+
+
+@projection.command()
+@names_argument
+@data_dir_option
+def forget(**options: Any) -> None:
+    """Drop read models that were computed from another log.
+
+    Read models of this log stay as they are. Restart the projector afterwards: it computes the dropped ones again from
+    the log. Use this after the log or the database was restored from another time, if the log is the right one.
+    """
+    from drover.cli.projection import forget as run
 
     run(**options)
