@@ -12,6 +12,7 @@ from nats.js.errors import NotFoundError
 from drover.domain.errors import DroverError
 from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
+from drover.eventlog.quotas import UNLIMITED
 
 PARTITIONS_KEY: Final = "drover_partitions"
 """The stream's metadata key with the number of partitions of its context. Without it the context has one partition."""
@@ -61,11 +62,12 @@ def _required(context: str) -> dict[str, Any]:
 
 
 async def ensure_stream(
-    client: Client, context: str, *, replicas: int = 1, partitions: int = 1
+    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, max_bytes: int | None = None
 ) -> tuple[Partition, ...]:
     """Create the context's stream if it is missing; raise StreamMisconfigured if it could lose events.
 
-    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
+    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later, and
+    `max_bytes` not its limit (`quotas` does).
     """
     jetstream = client.jetstream()
     required = _required(context)
@@ -75,7 +77,9 @@ async def ensure_stream(
     except NotFoundError:
         metadata = {PARTITIONS_KEY: str(partitions)}
         info = await jetstream.add_stream(
-            api.StreamConfig(name=name, num_replicas=replicas, metadata=metadata, **required)
+            api.StreamConfig(
+                name=name, num_replicas=replicas, metadata=metadata, max_bytes=max_bytes or UNLIMITED, **required
+            )
         )
     wrong = {field: (found, must) for field, must in required.items() if (found := getattr(info.config, field)) != must}
     if wrong:

@@ -40,6 +40,7 @@ from drover.service.setting_types import (
     SealingKeys,
     Seconds,
     Secrets,
+    Size,
 )
 
 PREFIX: Final = "DROVER_"
@@ -96,6 +97,9 @@ class Settings(Section, frozen=True, kw_only=True):
     disk."""
     nats_replicas: Replicas = 1
     """Replicas of every new stream: 1 on one server, 3 in a cluster. Existing streams are not changed."""
+    log_max: Size | None = None
+    """The most that the log of each context may hold, before compression; then it is read-only. Not set: no limit.
+    `drover up` applies it at every start, otherwise only new logs get it: change others with `nats stream edit`."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8

@@ -44,17 +44,23 @@ log = structlog.get_logger("drover.writer")
 
 
 async def prepare(
-    client: Client, contexts: tuple[str, ...], *, replicas: int = 1, partitions: Mapping[str, int] = _UNDIVIDED
+    client: Client,
+    contexts: tuple[str, ...],
+    *,
+    replicas: int = 1,
+    partitions: Mapping[str, int] = _UNDIVIDED,
+    log_max: int | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
     """Create the streams and the bucket that writers need; refuse those with a wrong configuration.
 
-    `partitions`: how many partitions a newly created stream gets. Returns the partitions of every context.
+    `partitions`: how many partitions a newly created stream gets; `log_max`: how many bytes it may have. Returns the
+    partitions of every context.
     """
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PREPARE_S
     while True:
         try:
-            return await _prepare(client, contexts, replicas, partitions)
+            return await _prepare(client, contexts, replicas, partitions, log_max)
         except NatsError as error:
             if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
                 raise StreamRefused(replicas) from error
@@ -65,10 +71,12 @@ async def prepare(
 
 
 async def _prepare(
-    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int]
+    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int], log_max: int | None
 ) -> dict[str, tuple[Partition, ...]]:
     divided = {
-        context: await ensure_stream(client, context, replicas=replicas, partitions=partitions.get(context, 1))
+        context: await ensure_stream(
+            client, context, replicas=replicas, partitions=partitions.get(context, 1), max_bytes=log_max
+        )
         for context in contexts
     }
     await ensure_bucket(client, BUCKET, replicas=replicas)
