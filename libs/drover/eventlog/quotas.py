@@ -15,6 +15,9 @@ from drover.eventlog.log import Partition
 
 REQUEST_S: Final = 5.0
 UNLIMITED: Final = -1
+FILLING: Final = 0.8
+"""From this share of its limit on, people are warned. The rules of Prometheus have the same numbers."""
+ALMOST_FULL: Final = 0.95
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 

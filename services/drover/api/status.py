@@ -37,6 +37,8 @@ class PartitionStatus(msgspec.Struct):
     behind: int | None
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
+    log_full: float | None = None
+    """How full the log of the context is, as a share of its limit: 1 is full. Null: it has no limit."""
 
 
 class PlatformStatus(msgspec.Struct):
@@ -105,4 +107,5 @@ def _partition(lead: Lead, projected: int | None) -> PartitionStatus:
         projected_seq=projected,
         behind=None if projected is None else max(0, lead.seq - projected),
         refusal=lead.refusal,
+        log_full=None if lead.full is None else round(lead.full, 4),
     )
