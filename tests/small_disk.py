@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 FILLING_BYTES = 4096
+MARGIN_BYTES = 4 * 1024 * 1024
+"""What is not taken at once, because others write meanwhile: then nothing would be taken."""
 
 
 @contextmanager
@@ -26,12 +30,15 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(place)], check=True)
 
 
-def fill(disk: Path) -> Path:
-    """Take all the room that is left; the file that takes it."""
+def fill(disk: Path, leave: int = 0) -> Path:
+    """Take all the room but `leave` bytes; the file that takes it. Most of it at once, before anybody can look."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
         try:
-            while True:
+            os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free - max(leave, MARGIN_BYTES))
+            file.seek(0, os.SEEK_END)
+            while not leave:
                 file.write(bytes(FILLING_BYTES))
         except OSError:
-            return filler
+            pass
+    return filler

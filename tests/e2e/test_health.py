@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from itertools import count
 from typing import NamedTuple
 
 import pytest
@@ -13,12 +12,17 @@ import pytest
 from drover.cli.exits import Exit
 from drover.testing.waiting import eventually
 from tests.e2e.process import paused, run_to_the_end
+from tests.e2e.read_after_write import sign_in
 from tests.small_disk import fill, small_disk
 
-NATS_DISK = "64m"
+DISK = "220m"
 NOTICED_S = 30.0
 """A renewal of a lease, every 3 s, is the first write that fails. Most of this is for the questions themselves."""
+LEFT_BYTES = 12 * 1024 * 1024
+"""Below the 32 MiB that are kept free on a disk of this size."""
 BACK_S = 40.0
+RESUMES_S = 60.0
+"""From the moment when there is room again until a command is accepted."""
 LAPSED_S = 25.0
 ASKING_S = 15.0
 
@@ -97,34 +101,36 @@ class Watcher:
 
 
 @pytest.fixture
-def nats_disk(tmp_path):
-    """The disk of a platform's NATS alone. Asked for before `start`, so that the platform ends first."""
-    (tmp_path / "data").mkdir(mode=0o700)
-    with small_disk(tmp_path / "data" / "nats", NATS_DISK) as disk:
-        yield disk
+def disk(tmp_path):
+    """The disk of a whole platform. Asked for before `start`, so that the platform ends first."""
+    with small_disk(tmp_path / "data", DISK) as mounted:
+        mounted.chmod(0o700)
+        yield mounted
 
 
 async def register_until_refused(http):
-    """One phone after the other, so that a commit is under way whenever the disk becomes full. How it is refused."""
-    numbers = count()
+    """One phone after the other, so that a commit is under way whenever the disk becomes full. Those that were
+    acknowledged, and how the next one is refused."""
+    registered = []
     async with asyncio.timeout(NOTICED_S):
-        while (answer := await http.register(f"UNTIL{next(numbers):05d}")).status == 201:
-            pass
-    return answer.status, answer.code
+        while (answer := await http.register(serial := f"UNTIL{len(registered):05d}")).status == 201:
+            registered.append(serial)
+    return registered, (answer.status, answer.code)
 
 
 @pytest.mark.slow
-@pytest.mark.req("SY-08", "EV-02")
-async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_accepted_again(nats_disk, start, tmp_path):
+@pytest.mark.req("SY-08", "EV-02", "YR-12")
+async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_accepted_again(disk, start, tmp_path):
     platform = await start()
     async with platform.calling() as http:
         watcher = Watcher(http, tmp_path, data_dir=platform.data_dir)
         assert (await http.register("BEFORE0001")).status == 201
-        await watcher.until(ALL_WELL, BACK_S)
+        assert (await watcher.health(), await watcher.ready()) == ALL_WELL[:2]
 
         registering = asyncio.create_task(register_until_refused(http))  # the fleet's own stream meets the full disk
-        filler = await asyncio.to_thread(fill, nats_disk)
-        assert await registering == (503, "UNAVAILABLE")
+        filler = await asyncio.to_thread(fill, disk)
+        registered, refused = await registering
+        assert refused == (503, "UNAVAILABLE")
 
         async def the_fleet_is_named():
             await watcher.ready()
@@ -137,15 +143,49 @@ async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_acc
         for advice in (watcher.problems, str(watcher.reasons), watcher.writers["remedy"]):
             assert "disk of NATS" in advice
         assert (await http.beat("BEFORE0001")).status == 204, "the edge works on"
+        assert (await http.get("/rest/v1/devices?limit=1")).status == 200, "so do reads of Postgres, whose disk is full"
 
-        filler.unlink()
-        refused = await http.register("REFUSED001")
-        assert (refused.status, refused.code) == (503, "UNAVAILABLE"), "the server refuses until it is restarted"
-        assert await watcher.ask() == DEGRADED
+        acknowledged = (await http.fleet())["log_seq"]
+        filler.unlink()  # nats-server 2.15 refuses until it is restarted: `drover up` does that
 
-        platform.server("nats-server").kill()  # and is started again
+        async def accepts():
+            return (await http.register("AFTER00001")).status in (201, 409)
+
+        await eventually(accepts, RESUMES_S, every_s=0.5)
         await watcher.until(ALL_WELL, BACK_S)
-        assert (await http.register("AFTER00001")).status == 201
+        assert (await http.fleet())["log_seq"] > acknowledged
+        assert "nats_restarted_after_a_full_disk" in platform.output
+        await http.catch_up()  # Postgres writes again, too
+        kept = {row["serial_number"] for row in await http.rows("devices", "select=serial_number")}
+        assert kept >= {*registered, "BEFORE0001", "AFTER00001"}, "nothing acknowledged was lost"
+
+        await is_read_only_while_the_disk_is_short_of_room(platform, http, watcher, disk)
+
+
+async def is_read_only_while_the_disk_is_short_of_room(platform, http, watcher, disk):
+    """Not full yet: the logs are stopped before, and what else is written on this disk goes on."""
+    restarts = platform.output.count("embedded_server_started")
+    filler = await asyncio.to_thread(fill, disk, LEFT_BYTES)
+    await eventually(lambda: "logs_stopped" in platform.output, NOTICED_S)
+    refused = await http.register("LOGFULL001")
+    assert (refused.status, refused.code) == (503, "LOG_FULL")
+    assert (await http.fleet())["leader"], "its lease is renewed"
+    assert await watcher.ready() == "200 degraded"
+    assert await watcher.status() == Exit.DEGRADED
+    for said in (watcher.problems, str(watcher.reasons)):
+        assert "The log of fleet/main is full" in said
+    assert (await http.beat("BEFORE0001")).status == 204
+    keys = platform.credentials
+    assert (await sign_in(http, keys["admin_email"], keys["admin_password"])).status == 200, "people can sign in"
+
+    filler.unlink()
+
+    async def accepts():
+        return (await http.register("LOGFULL001")).status == 201
+
+    await eventually(accepts, RESUMES_S, every_s=0.5)
+    assert await watcher.ready() == "200 ok"
+    assert platform.output.count("embedded_server_started") == restarts, "no server was restarted for it"
 
 
 @pytest.mark.slow

@@ -31,6 +31,10 @@ PORT_TRIES: Final = 50
 START_TRIES: Final = 3  # another process may take a port between our check and the server's bind
 START_S: Final = 60.0  # reading back a large store takes a while
 PROBE_S: Final = 2.0
+STORE_BYTES_MAX: Final = 1024**5
+"""`max_file_store`: more than any disk has. At this limit nats-server refuses leases, too, and it counts bytes before
+compression. By default it takes 3/4 of what is free, another number at each start. `platform/disk_guard.py` watches the
+disk itself instead."""
 PAYLOAD_BYTES_MAX: Final = 8 * 1024 * 1024  # the server warns above this
 STOP: Final = (StopStep(signal.SIGINT, 15.0), StopStep(signal.SIGKILL, 5.0))
 
@@ -89,7 +93,7 @@ class NatsServer(SupervisedServer):
             "listen": f"{HOST}:{self.port}",
             "pid_file": str(self._pid_file),
             "max_payload": PAYLOAD_BYTES_MAX,
-            "jetstream": {"store_dir": str(self._directory)}
+            "jetstream": {"store_dir": str(self._directory), "max_file_store": STORE_BYTES_MAX}
             | ({"sync_interval": "always"} if self._sync_always else {}),
             "accounts": {
                 "APP": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from abc import ABC, abstractmethod
 from collections import deque
@@ -25,6 +26,10 @@ DEATHS_WINDOW_S: Final = 60.0
 RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
 """The pause before a restart. It grows with the number of deaths within DEATHS_WINDOW_S."""
 READY_POLL_S: Final = 0.02
+START_BYTES_MIN: Final = 16 * 1024 * 1024
+"""A server that has died is not started again while its disk has less than this free. PostgreSQL ends itself when its
+log has no room (a segment of it has this size), and would do so again and again."""
+ROOM_EVERY_S: Final = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +63,10 @@ class SupervisedServer(ABC):
     @property
     def guard_pid(self) -> int:
         return self._process.guard_pid if self._process else 0
+
+    def said(self, text: str) -> bool:
+        """Whether the last lines that the server has logged since its start contain this text."""
+        return text in self._log.tail()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Self]:
@@ -129,6 +138,7 @@ class SupervisedServer(ABC):
                 code = await self._process.wait()
                 log.error("embedded_server_died", server=self.name, pid=self._process.pid, exit_code=code)
             self._process = None
+            await self._wait_for_room()
             self._deaths.append(monotonic())
             recent = sum(died > monotonic() - DEATHS_WINDOW_S for died in self._deaths)
             if recent > DEATHS_MAX:
@@ -138,6 +148,17 @@ class SupervisedServer(ABC):
                 await self._bring_up()
             except DroverError as error:
                 log.error("embedded_server_restart_failed", server=self.name, error=str(error))
+
+    async def _wait_for_room(self) -> None:
+        if self._free_bytes() >= START_BYTES_MIN:
+            return
+        log.error("embedded_server_waits_for_room", server=self.name, free_bytes=self._free_bytes(), alert=True)
+        while self._free_bytes() < START_BYTES_MIN:  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(ROOM_EVERY_S)
+        self._deaths.clear()  # they were not the server's fault
+
+    def _free_bytes(self) -> int:
+        return shutil.disk_usage(self.log_path.parent).free
 
 
 async def wait_until_ready(

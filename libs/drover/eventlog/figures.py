@@ -26,7 +26,12 @@ class LogFigures(Figures):
     def families(self) -> list[GaugeMetricFamily]:
         return [
             GaugeMetricFamily("drover_log_commits", "Commits in the log, by context", labels=["context"]),
-            GaugeMetricFamily("drover_log_bytes", "Size of the log on disk, by context", labels=["context"]),
+            GaugeMetricFamily("drover_log_bytes", "Size of the log before compression, by context", labels=["context"]),
+            GaugeMetricFamily(
+                "drover_log_limit_bytes",
+                "Size at which the log becomes read-only, by context; absent if it has no limit",
+                labels=["context"],
+            ),
             GaugeMetricFamily(
                 "drover_log_stale_replicas",
                 "Replicas of the log that are offline or not up to date",
@@ -36,12 +41,14 @@ class LogFigures(Figures):
 
     async def read(self) -> list[GaugeMetricFamily]:
         families = self.families()
-        commits, size, stale = families
+        commits, size, limit, stale = families
         for context in self._contexts:
             info = await self._ask(f"$JS.API.STREAM.INFO.{context.upper()}")
             if (state := info.get("state")) is not None:
                 commits.add_metric([context], state.get("messages", 0))
                 size.add_metric([context], state.get("bytes", 0))
+                if (limit_bytes := info["config"].get("max_bytes", 0)) > 0:
+                    limit.add_metric([context], limit_bytes)
                 replicas = (info.get("cluster") or {}).get("replicas") or []
                 missing = [one for one in replicas if one.get("offline") or not one.get("current")]
                 stale.add_metric([context], len(missing))

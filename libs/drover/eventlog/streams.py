@@ -12,6 +12,7 @@ from nats.js.errors import NotFoundError
 from drover.domain.errors import DroverError
 from drover.domain.partitions import partition_names
 from drover.eventlog.log import Partition
+from drover.eventlog.quotas import UNLIMITED
 
 PARTITIONS_KEY: Final = "drover_partitions"
 """The stream's metadata key with the number of partitions of its context. Without it the context has one partition."""
@@ -86,18 +87,26 @@ def _required(context: str) -> dict[str, Any]:
     }
 
 
-def _config(context: str, *, replicas: int, partitions: int) -> api.StreamConfig:
+def _config(context: str, *, replicas: int, partitions: int, max_bytes: int) -> api.StreamConfig:
     return api.StreamConfig(
         name=context.upper(),
         num_replicas=replicas,
         metadata={PARTITIONS_KEY: str(partitions)},
         compression=api.StoreCompression.S2,
+        max_bytes=max_bytes,
         **_required(context),
     )
 
 
 async def ensure_stream(
-    client: Client, context: str, *, replicas: int = 1, partitions: int = 1, purges: bool = False, first_seq: int = 1
+    client: Client,
+    context: str,
+    *,
+    replicas: int = 1,
+    partitions: int = 1,
+    purges: bool = False,
+    first_seq: int = 1,
+    max_bytes: int | None = None,
 ) -> tuple[Partition, ...]:
     """Create the context's stream if it is missing. Raises StreamMisconfigured if it could lose events, TooFewReplicas,
     or PurgeDenied if it shall be purged (`purges`) and refuses that.
@@ -105,13 +114,14 @@ async def ensure_stream(
     `first_seq`: the sequence of the first message of a new stream; more than 1 if the commits before it are in an
     archive only.
 
-    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later.
+    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later, and
+    `max_bytes` not its limit (`quotas` does).
     """
     jetstream = client.jetstream()
     try:
         info = await jetstream.stream_info(context.upper())
     except NotFoundError:
-        config = _config(context, replicas=replicas, partitions=partitions)
+        config = _config(context, replicas=replicas, partitions=partitions, max_bytes=max_bytes or UNLIMITED)
         if first_seq > 1:
             config = config.evolve(first_seq=first_seq)
         info = await jetstream.add_stream(config)

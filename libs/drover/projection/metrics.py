@@ -37,6 +37,11 @@ STOPPED: Final = Gauge(
     "1 while the projection has stopped and a person must act",
     ["context", "partition"],
 )
+DISK_FULL: Final = Gauge(
+    "drover_projection_disk_full",
+    "1 while the projection waits because the disk of Postgres is full",
+    ["context", "partition"],
+)
 ACTIVE: Final = Gauge(
     "drover_projection_active",
     "1 while this process projects, 0 while it stands by",

@@ -152,6 +152,7 @@ class Runner:
 
     async def __aenter__(self) -> Runner:
         metrics.STOPPED.labels(*self._labels).set(0)
+        metrics.DISK_FULL.labels(*self._labels).set(0)
         self._task = asyncio.create_task(self._run(), name=f"projection {self.projection.name} {self.partition.name}")
         return self
 
@@ -176,6 +177,7 @@ class Runner:
                 return
             except _PASSING as error:
                 self._failures.inc()
+                metrics.DISK_FULL.labels(*self._labels).set(isinstance(error, asyncpg.DiskFullError))
                 pause_s = self._retries.failed()
                 log.warning("projection_retries", **self._name, in_s=pause_s, why=repr(error))
                 await self._pause(pause_s)
@@ -309,6 +311,7 @@ class Runner:
                 raise self._error("refused", **where, what=reason_of(error)) from error
         self.checkpoint = folded.new
         self._retries.succeeded()
+        metrics.DISK_FULL.labels(*self._labels).set(0)
         self._events.inc(folded.new.n - folded.old.n)
         self._behind.set(folded.behind)
         if folded.since is not None:

@@ -41,6 +41,7 @@ from drover.service.setting_types import (
     SealingKeys,
     Seconds,
     Secrets,
+    Size,
 )
 
 PREFIX: Final = "DROVER_"
@@ -101,6 +102,9 @@ class Settings(Section, frozen=True, kw_only=True):
     archive: ArchivePlace | None = None
     """The archive of the log. Commits that are no longer in NATS are read from there. Set it for every service and for
     the command line."""
+    log_max: Size | None = None
+    """The most that the log of each context may hold, before compression; then it is read-only. Not set: no limit.
+    `drover up` applies it at every start, otherwise only new logs get it: change others with `nats stream edit`."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8

@@ -6,6 +6,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from drover.service import sizes
+
 SECRET_CHARS_MIN: Final = 32
 SECRETS_MAX: Final = 2
 CRON_SECRET_CHARS_MIN: Final = 16
@@ -242,6 +244,7 @@ LogLevel = Annotated[
 ]
 Flag = Annotated[bool, Meta(description="1 or 0, true or false", examples=["1"])]
 BodyBytes = Annotated[int, between(1024, 64 * 1024 * 1024, "bytes", example="1048576")]
+Size = Annotated[str, text("a size in kB, MB, GB or TB", sizes.PATTERN, example="200GB")]
 Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and at most 600", examples=["10"])]
 Connections = Annotated[int, between(1, 200, example="8")]
 Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]

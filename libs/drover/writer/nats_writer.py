@@ -51,17 +51,18 @@ async def prepare(
     replicas: int = 1,
     partitions: Mapping[str, int] = _UNDIVIDED,
     purges: bool = False,
+    log_max: int | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
     """Create the streams and the bucket that writers need; refuse those with a wrong configuration.
 
-    `partitions`: how many partitions a newly created stream gets. `purges`: whether old commits leave the streams.
-    Returns the partitions of every context.
+    `partitions`: how many partitions a newly created stream gets; `log_max`: how many bytes it may have. `purges`:
+    whether old commits leave the streams. Returns the partitions of every context.
     """
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PREPARE_S
     while True:
         try:
-            return await _prepare(client, contexts, replicas, partitions, purges=purges)
+            return await _prepare(client, contexts, replicas, partitions, purges=purges, log_max=log_max)
         except NatsError as error:
             if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
                 raise StreamRefused(replicas) from error
@@ -72,11 +73,22 @@ async def prepare(
 
 
 async def _prepare(
-    client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int], *, purges: bool
+    client: Client,
+    contexts: tuple[str, ...],
+    replicas: int,
+    partitions: Mapping[str, int],
+    *,
+    purges: bool,
+    log_max: int | None,
 ) -> dict[str, tuple[Partition, ...]]:
     divided = {
         context: await ensure_stream(
-            client, context, replicas=replicas, partitions=partitions.get(context, 1), purges=purges
+            client,
+            context,
+            replicas=replicas,
+            partitions=partitions.get(context, 1),
+            purges=purges,
+            max_bytes=log_max,
         )
         for context in contexts
     }

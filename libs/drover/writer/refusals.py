@@ -12,8 +12,8 @@ from drover.eventlog.histories import OfAnotherHistory
 from drover.eventlog.log import Partition
 
 _DISK: Final = (
-    "Look at the disk of NATS. If it is full, make room and then restart nats-server (or `drover up`): after a full "
-    "disk it writes nothing until it is restarted."
+    "Look at the disk of NATS. If it is full, make room and then restart nats-server (`drover up` does it by itself): "
+    "after a full disk it writes nothing until it is restarted."
 )
 
 

@@ -16,6 +16,7 @@ from nats.js.errors import NotFoundError
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import LogUnreachable, Partition
+from drover.eventlog.quotas import QuotaRefused, log_size
 from drover.service.reasons import reason_of
 from drover.writer.acceptance import Acceptance, ask_context
 from drover.writer.refusals import Refusal
@@ -36,6 +37,8 @@ class Lead(NamedTuple):
     """Why a command would be refused now. None: it would be accepted."""
     ahead_s: float = 0.0
     """How far the partition's time is ahead of the wall clock."""
+    full: float | None = None
+    """How full the log of its context is, as a share of its limit: 1 is full. None: it has no limit."""
 
 
 class LogState(Protocol):
@@ -67,16 +70,18 @@ class NatsState:
                     found += answer
                 case NotFoundError():
                     status = f"connected, but the log of {context} does not exist yet"
-                case NatsError() | OSError() | LogUnreachable():
+                case NatsError() | OSError() | LogUnreachable() | QuotaRefused():
                     return found, f"unreachable: {reason_of(answer)}"
                 case fault:
                     raise fault
         return found, status
 
     async def _leads_of(self, context: str) -> list[Lead]:
-        return await asyncio.gather(*map(self._lead, await ask_context(self._client, context)))
+        found = await ask_context(self._client, context)
+        full = (await log_size(self._client, context)).share
+        return await asyncio.gather(*(self._lead(one, full) for one in found))
 
-    async def _lead(self, found: Acceptance) -> Lead:
+    async def _lead(self, found: Acceptance, full: float | None) -> Lead:
         last = await JetStreamLog(self._client, found.partition).last()
         return Lead(
             found.partition,
@@ -86,6 +91,7 @@ class NatsState:
             last.stored_at if last else None,
             found.refusal,
             found.ahead_s,
+            full,
         )
 
     async def ping(self) -> float:

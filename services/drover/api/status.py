@@ -40,6 +40,8 @@ class PartitionStatus(msgspec.Struct):
     ahead_s: float = 0.0
     """Seconds by which the partition's time is ahead of the wall clock, because a clock was ahead before. New events
     bear that time; deadlines are not delayed."""
+    log_full: float | None = None
+    """How full the log of the context is, as a share of its limit: 1 is full. Null: it has no limit."""
 
 
 class PlatformStatus(msgspec.Struct):
@@ -109,4 +111,5 @@ def _partition(lead: Lead, projected: int | None) -> PartitionStatus:
         behind=None if projected is None else max(0, lead.seq - projected),
         refusal=lead.refusal,
         ahead_s=lead.ahead_s,
+        log_full=None if lead.full is None else round(lead.full, 4),
     )

@@ -88,8 +88,8 @@ class CleanupCron:
         if asking.cancelled() or asking.exception() is not None:
             return
         outcome = asking.result()
-        # After a change of leader, the new leader finds out what is due.
-        if isinstance(outcome, Rejected) and outcome.code != Code.NOT_LEADER:
+        # After a change of leader, the new leader finds out what is due. A full log has an alert of its own.
+        if isinstance(outcome, Rejected) and outcome.code not in (Code.NOT_LEADER, Code.LOG_FULL):
             self._report(f"{outcome.code}: {outcome.message}")
 
     def _report_a_stuck_run(self, state: Analyses, now: datetime) -> None:

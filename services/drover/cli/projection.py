@@ -65,7 +65,7 @@ async def forget(names: tuple[str, ...], data_dir: Path | None) -> Exit:
     target = find_target(data_dir)
     async with nats_of(target) as client, postgres_of(target) as connection:
         for chosen in _chosen(names):
-            logs = await logs_of(client, chosen.context)
+            logs = await logs_of(client, chosen.context, target.archive)
             try:
                 await refuse_other_logs(connection, chosen.schema, logs)
             except OfAnotherHistory as error:

@@ -22,6 +22,7 @@ from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import NAME, find_target, nats_of
 from drover.domain.contexts import CONTEXTS
+from drover.eventlog.quotas import FILLING
 from drover.postgres.pool import open_pool
 
 BEHIND_MAX: Final = 1_000
@@ -77,6 +78,11 @@ def _problems_of(partition: PartitionStatus) -> list[str]:
     found = []
     if partition.refusal is not None:
         found.append(str(partition.refusal))
+    if partition.log_full is not None and partition.log_full > FILLING:
+        found.append(
+            f"The log of {partition.context} is {partition.log_full:.0%} full; at its limit it is read-only. Raise the "
+            "limit, or let DROVER_LOG_KEEP move old events to the archive: LogFilling in docs/runbook.md."
+        )
     if partition.behind is not None and partition.behind > BEHIND_MAX:
         found.append(
             f"The read model of {name} is {partition.behind} commits behind the log. Is the projector running?"

@@ -8,7 +8,7 @@ import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from signal import Signals
@@ -22,12 +22,13 @@ from drover.cli.options import DATA_DIR_DEFAULT
 from drover.cli.service_names import SERVICES
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials, load_or_create, load_or_create_secrets
-from drover.embedded.directory import DataDirectory
-from drover.embedded.nats import nats_server
+from drover.embedded.directory import DataDirectory, folder_of
+from drover.embedded.nats import NatsServer, nats_server
 from drover.embedded.postgres import postgres_server
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.hosting.host import FirstAdmin
 from drover.platform import serve as platform
+from drover.platform.disk_guard import guarding_disk
 from drover.platform.settings import load
 from drover.platform.unread_settings import warn_of_unread
 from drover.postgres.migrate import migrate
@@ -38,6 +39,7 @@ from drover.service.lifecycle import Component, Phase
 from drover.service.metrics import show_disk
 from drover.service.other_names import renders
 from drover.service.process import tune_garbage_collection
+from drover.service.sizes import parse_size
 from drover.simulator import analyses, reminders
 from drover.simulator.nexrender.demo import demo_nexrender
 from drover.web.serve import cannot_listen
@@ -123,6 +125,7 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             # The servers already run, and are stopped after everything else; these components only watch for failures.
             Component("nats-server", Phase.SERVER, nullcontext(), failure=nats.wait_failed),
             Component("postgres", Phase.SERVER, nullcontext(), failure=postgres.wait_failed),
+            Component("disk guard", Phase.SERVER, _guarding_disk(nats, data_dir, configuration[Settings].log_max)),
         ]
         if demo:
             extra.append(Component("simulated farm", Phase.EDGE, _simulator(data_dir, url)))
@@ -135,6 +138,11 @@ async def _up(data_dir: Path, port: int, demo: bool, environ: Mapping[str, str])
             lease_token=f"up-{sha256(jwt_secret.encode()).hexdigest()[:16]}",
             first_admin=FirstAdmin(credentials.admin_email, credentials.admin_password),
         )
+
+
+def _guarding_disk(nats: NatsServer, data_dir: Path, log_max: str | None) -> AbstractAsyncContextManager[None]:
+    limit = parse_size(log_max) if log_max else None
+    return guarding_disk(nats, folder_of(data_dir, "nats"), nats_url=nats.url, log_max=limit)
 
 
 @asynccontextmanager

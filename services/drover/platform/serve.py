@@ -25,6 +25,7 @@ from drover.service.config import Configuration, Settings
 from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.service.metrics import show_process
+from drover.service.sizes import parse_size
 from drover.service.spans import exporting_spans
 from drover.web.application import ANY, add_handlers, add_route, create_application, nothing_here
 from drover.web.serve import serve as serve_http
@@ -102,6 +103,7 @@ async def serve(
             CONTEXTS,
             replicas=settings.nats_replicas,
             partitions={"reminder": configuration[ReminderSettings].reminder_partitions},
+            log_max=parse_size(settings.log_max) if settings.log_max else None,
         )
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)

@@ -184,5 +184,5 @@ async def test_a_log_that_ends_before_the_detached_rows_is_refused(farm, dsn, co
     )
     async with Runner(FLEET_PROJECTION, farm.log, dsn) as runner:
         await eventually(lambda: runner.stopped is not None)
-    assert runner.stopped.reason == "ahead"
+    assert runner.stopped.reason == "another_history"
     assert "--fold-again" in runner.stopped.details["hint"]

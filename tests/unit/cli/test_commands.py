@@ -115,6 +115,8 @@ def test_a_time_that_is_ahead_is_noted_and_the_platform_stays_healthy():
             PlatformStatus(AT, "connected", "connected", [partition(refusal=FULL)], {}),
             "make room and then restart nats-server",
         ),
+        (PlatformStatus(AT, "connected", "connected", [partition(log_full=0.8)], {}), None),
+        (PlatformStatus(AT, "connected", "connected", [partition(log_full=0.81)], {}), "log of fleet is 81% full"),
         (PlatformStatus(AT, "unreachable: TimeoutError", "connected", [], {}), "NATS is unreachable"),
         (PlatformStatus(AT, "connected", "unreachable: X", [partition(behind=None)], {}), "PostgreSQL is unreachable"),
     ],
