@@ -46,11 +46,26 @@ class Segment(msgspec.Struct, frozen=True):
         return self.text_bytes >= SEGMENT_TEXT_BYTES
 
 
+class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """One snapshot of a partition's state, in a file of its own."""
+
+    file: str
+    partition: str
+    version: str
+    seq: int
+    """The last commit in it."""
+    saved_at: datetime
+    bytes: int
+    sha256: str
+    """Checksum of the snapshot before it was compressed. `bytes` is its size then."""
+
+
 class Index(msgspec.Struct):
     context: str
     partitions: list[str]
     segments: list[Segment] = []
     form: int = FORM
+    snapshots: list[ArchivedSnapshot] = []
 
     @property
     def last(self) -> int:

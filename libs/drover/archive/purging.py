@@ -1,5 +1,5 @@
-"""Which commits may leave a stream, and their removal. A commit leaves only if the archive has it and nobody needs it in
-the stream."""
+"""Which commits may leave a stream, and their removal. A commit leaves only if the archive has it and nobody needs it
+there."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
     """Remove the commits of a partition below a position; return how many. `archived`: the newest archived commit of
     the partition.
 
-    Raises PurgeRefused, whatever the caller has computed, if that would remove the partition's last commit or its newest
-    archived one.
+    Raises PurgeRefused, whatever the caller has computed, if that would remove the partition's last commit or its
+    newest archived one.
     """
     last = await JetStreamLog(client, partition).last()
     if last is None or below > last.seq:

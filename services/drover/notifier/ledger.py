@@ -15,10 +15,10 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
-from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
+from drover.eventlog.bucket import NO_MESSAGE_FOUND, NOTIFIER_BUCKET, WRONG_LAST_SEQUENCE, position_key
 from drover.service.reasons import reason_of
 
-BUCKET: Final = "drover_notifier"
+BUCKET: Final = NOTIFIER_BUCKET
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
 """How many seconds records are kept. The resolution of an alert that lasts longer is not sent."""
@@ -70,13 +70,13 @@ class NatsLedger:
         """The revisions of the stored positions, as this process last saw them."""
 
     async def position(self, context: str) -> int | None:
-        data, revision = await self._read(f"position.{context}")
+        data, revision = await self._read(position_key(context))
         self._revisions[context] = revision
         return msgspec.json.decode(data, type=int) if data else None
 
     async def set_position(self, context: str, seq: int) -> None:
         body = msgspec.json.encode(seq)
-        self._revisions[context] = await self._write(f"position.{context}", body, self._revisions[context], None)
+        self._revisions[context] = await self._write(position_key(context), body, self._revisions[context], None)
 
     async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
         data, revision = await self._read(f"told.{receiver}.{key}")
