@@ -112,7 +112,7 @@ USERS: Final = {
         hears=(*PROGRESS, PEERS, *ROWS),
     ),
     # People with a shell, and anything that is not a service.
-    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS),
+    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS, looks_into=(NOTIFIER_BUCKET,)),
     "restore": User(reads=CONTEXTS, restores=True),
     "pages": User(says=(PAGES_DELETED,)),
 }
@@ -138,7 +138,8 @@ def publishes(user: User) -> list[str]:
     for stream in (f"KV_{bucket}" for bucket in user.keeps):
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE", "MSG.GET"))
     found.update(f"$KV.{bucket}.>" for bucket in user.keeps)
-    found.update(f"$JS.API.STREAM.MSG.GET.KV_{bucket}" for bucket in user.looks_into)
+    for stream in (f"KV_{bucket}" for bucket in user.looks_into):
+        found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "MSG.GET"))
     if user.purges:
         found.update(f"$JS.API.STREAM.PURGE.{context.upper()}" for context in CONTEXTS)
     found.update(f"$KV.{BUCKET}.{name}.*" for name in user.leads)

@@ -35,7 +35,9 @@ class FolderKeeper:
         found: dict[str, int] = {}
         for segment in archive.index.segments:
             if segment.last > after:
-                lasts = before.get(segment.sha256) or await asyncio.to_thread(_lasts, archive, segment)
+                lasts = before.get(segment.sha256)
+                if lasts is None:
+                    lasts = await asyncio.to_thread(_lasts, archive, segment)
                 self._checked[segment.sha256] = lasts
                 found |= lasts
         return found
