@@ -35,10 +35,9 @@ async def archive_snapshot(
     with opened_for_writing(directory, context, [partition]) as (folder, index):
         made = await _write(folder, partition, version, seq, chunks)
         await asyncio.to_thread(_check, folder, made)
-        dropped = _list(index, made)
+        _list(index, made)
         await asyncio.to_thread(save_index, folder, index)
-        for old in dropped:
-            (folder / old.file).unlink(missing_ok=True)
+        _sweep(folder, index)
         return made
 
 
@@ -111,8 +110,16 @@ def read_snapshot(folder: Path, snapshot: ArchivedSnapshot) -> Iterator[bytes]:
         raise FileDamaged(path, "its checksum does not match the index", COPY_ADVICE)
 
 
-def _list(index: Index, made: ArchivedSnapshot) -> list[ArchivedSnapshot]:
-    """Add a snapshot to the index, and take those out that are no longer needed; return them."""
+def _sweep(folder: Path, index: Index) -> None:
+    """Delete the files that the index does not list: they were taken out, or their writer was killed."""
+    listed = {snapshot.file for snapshot in index.snapshots}
+    for file in (folder / FOLDER).iterdir():
+        if f"{FOLDER}/{file.name}" not in listed:
+            file.unlink(missing_ok=True)
+
+
+def _list(index: Index, made: ArchivedSnapshot) -> None:
+    """Add a snapshot to the index, and take those out that are no longer needed."""
     others = [one for one in index.snapshots if one.file != made.file]
     every = sorted([*others, made], key=lambda one: one.seq)
     of_days = {(one.partition, one.version, one.saved_at.date()): one.file for one in every}
@@ -121,4 +128,3 @@ def _list(index: Index, made: ArchivedSnapshot) -> list[ArchivedSnapshot]:
         same = [other for other in every if (other.partition, other.version) == (one.partition, one.version)]
         kept |= {newest.file for newest in same[-GENERATIONS:]}
     index.snapshots = [one for one in every if one.file in kept]
-    return [one for one in every if one.file not in kept]
