@@ -1,6 +1,7 @@
 """The permissions of NATS users, one for each service. `python -m tools.nats_users [FILE]` writes them for nats-server.
 
-A user may do only what its entry in `USERS` allows. No service may change or delete a stream of the log. NATS cannot
+A user may do only what its entry in `USERS` allows. No service may change or delete a stream of the log, and only the
+archiver, which takes no requests, may remove commits from one. NATS cannot
 prevent a user from directing a server's answer to another user's subject (ADR 0022, `eventlog.stored`).
 """
 
@@ -13,15 +14,16 @@ from typing import Final
 
 import msgspec
 
+from drover.archiver.app import LEADER as ARCHIVER
 from drover.bus import live
 from drover.bus.connection import inbox_of
 from drover.bus.realtime import SUBJECT as PEERS
 from drover.bus.rows import subjects
 from drover.domain.contexts import CONTEXTS
+from drover.eventlog.bucket import NOTIFIER_BUCKET
 from drover.eventlog.log import ALL, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.notifier.app import LEADER as NOTIFIER
-from drover.notifier.ledger import BUCKET as NOTIFIER_BUCKET
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.render.nudges import CLEAR_CACHE
@@ -65,6 +67,10 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """The leases that the user holds without writing a log."""
     keeps: tuple[str, ...] = ()
     """The names of the user's own key-value buckets."""
+    purges: bool = False
+    """Whether the user may remove archived commits from the logs. Not for a process that takes requests."""
+    looks_into: tuple[str, ...] = ()
+    """The names of other users' key-value buckets that the user may read."""
     commands: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     hears: tuple[str, ...] = ()
@@ -94,6 +100,9 @@ USERS: Final = {
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
     "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render", WANTED)),
+    "archiver": User(
+        reads=CONTEXTS, resumes=True, leads=(ARCHIVER.context,), purges=True, looks_into=(NOTIFIER_BUCKET,)
+    ),
     "api": User(
         writes=("identity",),
         reads=CONTEXTS,
@@ -103,7 +112,7 @@ USERS: Final = {
         hears=(*PROGRESS, PEERS, *ROWS),
     ),
     # People with a shell, and anything that is not a service.
-    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS),
+    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS, looks_into=(NOTIFIER_BUCKET,)),
     "restore": User(reads=CONTEXTS, restores=True),
     "pages": User(says=(PAGES_DELETED,)),
 }
@@ -129,6 +138,10 @@ def publishes(user: User) -> list[str]:
     for stream in (f"KV_{bucket}" for bucket in user.keeps):
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE", "MSG.GET"))
     found.update(f"$KV.{bucket}.>" for bucket in user.keeps)
+    for stream in (f"KV_{bucket}" for bucket in user.looks_into):
+        found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "MSG.GET"))
+    if user.purges:
+        found.update(f"$JS.API.STREAM.PURGE.{context.upper()}" for context in CONTEXTS)
     found.update(f"$KV.{BUCKET}.{name}.*" for name in user.leads)
     if user.restores:
         found.update(f"evt.{context}.*" for context in CONTEXTS)

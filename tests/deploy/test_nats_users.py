@@ -19,6 +19,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_reactors
 from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.platform.registry import REGISTRY as SERVICES_BY_NAME
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
 from tests.chunks import each, latest
@@ -76,10 +77,21 @@ def test_only_the_writer_of_a_context_and_a_restore_may_write_its_events(context
     assert [USERS[name].writes for name in may] == [(context,)]
 
 
-def test_no_service_may_change_or_delete_what_is_in_the_log():
+@pytest.mark.req("YR-01")
+def test_no_service_may_change_or_delete_what_is_in_the_log_but_the_archiver_removes_commits():
     harmful = {f"$JS.API.STREAM.{verb}.{stream}" for verb in HARM for stream in LOG}
     may = {(name, subject) for name, user in USERS.items() for subject in harmful if covered(subject, publishes(user))}
-    assert may == {("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG}
+    assert may == {
+        *(("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG),
+        *(("archiver", f"$JS.API.STREAM.PURGE.{stream}") for stream in LOG),
+    }
+
+
+@pytest.mark.req("YR-01")
+def test_a_process_that_takes_requests_may_not_remove_commits():
+    purging = {name for name, user in USERS.items() if user.purges}
+    assert purging == {"archiver"}
+    assert not any(SERVICES_BY_NAME[name].takes_requests for name in purging)
 
 
 def test_only_those_who_watch_may_ask_writers_and_only_writers_may_answer():
@@ -91,7 +103,7 @@ def test_only_those_who_watch_may_ask_writers_and_only_writers_may_answer():
 @pytest.mark.req("EV-02")
 def test_snapshots_which_have_the_accounts_in_them_are_for_those_who_go_on_from_one():
     may = {name for name, user in USERS.items() if covered("$JS.API.STREAM.MSG.GET.SNAPSHOTS", publishes(user))}
-    assert may == {"gateway", *(name for name, user in USERS.items() if user.writes)}
+    assert may == {"archiver", "gateway", *(name for name, user in USERS.items() if user.writes)}
 
 
 @pytest.mark.req("DF-23")

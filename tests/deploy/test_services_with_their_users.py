@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 
 from drover.cli.service_names import PARTS, SERVICES
+from drover.domain.contexts import CONTEXTS
 from drover.platform import serve as platform
 from drover.platform.settings import load
 from drover.postgres.migrate import migrate
@@ -53,6 +54,8 @@ class Apart:
                 "DROVER_ALERT_WEBHOOK_SECRETS": SECRET,
                 "DROVER_ALERT_ALLOW_PRIVATE": "1",
                 "DROVER_REMINDER_PARTITIONS": "1",
+                "DROVER_ARCHIVE": str(self._folder / "archive"),
+                "DROVER_LOG_KEEP": "1MB",
                 "DROVER_HTTP_PORT": str(self.ports[service]),
                 "DROVER_INSTANCE": service,
             }
@@ -130,6 +133,8 @@ async def test_each_service_has_all_it_needs_and_nothing_is_refused(permitted_na
             health = await cleanup.get("/api/system/health")
             assert (health.status, health.json["services"]["writers"]) == (200, "connected")
         assert (await office.get("/api/system")).status == 200
+        indices = (tmp_path / "archive").glob
+        await eventually(lambda: len([*indices("*/index.json")]) == len(CONTEXTS), READY_S)
         done = await edge.rows("job_assignments", f"id=eq.{work['id']}")
         assert [row["status"] for row in done] == ["completed"]
     assert permitted_nats.violations() == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
@@ -105,23 +105,27 @@ class _Work:
             async for placed in fresh:
                 if self._stop.reached(placed):
                     break
-                self._take(placed)
+                await self._take(placed)
                 turn += 1
                 if turn % COMMITS_PER_TURN == 0:
                     self._progress(self._done, self._of)
                     await asyncio.sleep(0)
-            self._finish()
+            await _in_thread(self._finish)
             self._progress(self._done, self._of)
         finally:
             if self._writer is not None:
                 self._writer.discard()
 
-    def _take(self, placed: Placed) -> None:
+    async def _take(self, placed: Placed) -> None:
         if self._writer is None:
-            self._writer = self._begin()
+            await _in_thread(self._open)
+        assert self._writer is not None
         self._done += self._writer.take(placed)
         if self._writer.is_full:
-            self._finish()
+            await _in_thread(self._finish)
+
+    def _open(self) -> None:
+        self._writer = self._begin()
 
     def _begin(self) -> SegmentWriter:
         """Begin a segment. If the last one is not full, it is written again with the new commits, so that frequent runs
@@ -146,6 +150,17 @@ class _Work:
         if self._writer is not None:
             replace_segments(self._folder, self._index, self._kept, self._writer.finish())
             self._writer = None
+
+
+async def _in_thread(work: Callable[[], None]) -> None:
+    """Run work with files without holding up the event loop. If it is cancelled, wait for its end: a thread cannot be
+    stopped, and must not write after the archive's lock was given up."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
 
 async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> None:

@@ -48,6 +48,20 @@ class Segment(msgspec.Struct, frozen=True):
         return self.text_bytes >= SEGMENT_TEXT_BYTES
 
 
+class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """One snapshot of a partition's state, in a file of its own."""
+
+    file: str
+    partition: str
+    version: str
+    seq: int
+    """The last commit in it."""
+    saved_at: datetime
+    bytes: int
+    sha256: str
+    """Checksum of the snapshot before it was compressed. `bytes` is its size then."""
+
+
 class Index(msgspec.Struct):
     context: str
     partitions: list[str]
@@ -55,6 +69,7 @@ class Index(msgspec.Struct):
     form: int = FORM
     bottom: dict[str, int] = {}
     """By partition, the lowest sequence that its log still had after it was last purged."""
+    snapshots: list[ArchivedSnapshot] = []
 
     @property
     def bottom_seq(self) -> int:

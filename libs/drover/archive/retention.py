@@ -8,8 +8,6 @@ from typing import Final
 
 import msgspec
 
-ALL: Final = "all"
-PATTERN: Final = r"^(all|[1-9][0-9]{0,5}[hdw]|[1-9][0-9]{0,8}(MB|GB|TB))\Z"
 _FORM: Final = re.compile(r"([0-9]+)([hdw]|[MGT]B)")
 _SPANS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _SIZES: Final = {"MB": 10**6, "GB": 10**9, "TB": 10**12}

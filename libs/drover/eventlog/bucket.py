@@ -14,6 +14,13 @@ MARKER_TTL_S: Final = 60.0
 """How long the bucket keeps the marker of an expired or deleted key, so that watchers learn of it."""
 WRONG_LAST_SEQUENCE: Final = 10071
 NO_MESSAGE_FOUND: Final = 10037
+NOTIFIER_BUCKET: Final = "drover_notifier"
+"""The notifier's ledger. The archiver reads its positions from it."""
+
+
+def position_key(context: str) -> str:
+    """Return the key of the notifier's position in the log of a context."""
+    return f"position.{context}"
 
 
 async def ensure_bucket(client: Client, bucket: str, *, replicas: int = 1) -> None:

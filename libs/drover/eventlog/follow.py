@@ -45,13 +45,24 @@ async def from_the_end(last: StoredCommit | None) -> int:
 
 
 async def last_before(log: EventLog, moment: datetime, last: int) -> int:
-    """Return the sequence of the last commit that was stored before `moment`, by binary search up to `last`. A sequence
-    without a commit counts as older."""
-    low, high = 0, last
+    """Return the sequence of the last commit that was stored before `moment`, up to `last`. A sequence without a commit
+    counts as older.
+
+    It searches backwards from the end, with longer and longer steps, and then between the last two steps: moments are
+    mostly recent, and old commits may be in an archive, where reading one takes long.
+    """
+
+    async def is_before(seq: int) -> bool:
+        commit = await log.get(seq)
+        return commit is None or commit.stored_at < moment
+
+    low, high, step = last, last, 1
+    while low > 0 and not await is_before(low):
+        high = low - 1
+        low, step = max(0, low - step), step * 2
     while low < high:
         middle = (low + high + 1) // 2
-        commit = await log.get(middle)
-        if commit is None or commit.stored_at < moment:
+        if await is_before(middle):
             low = middle
         else:
             high = middle - 1

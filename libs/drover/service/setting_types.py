@@ -154,10 +154,18 @@ Nas = Annotated[
 ArchivePlace = Annotated[
     str,
     text(
-        "a folder, or s3://bucket/prefix",
-        r"^(?!s3:)[^\x00-\x1f]+\Z|^s3://[^\s/@]+(/[^\s]*)?\Z",
+        "a folder",
+        r"^(?![a-z0-9]+://)[^\x00-\x1f]+\Z",
         chars_max=1000,
         example="/backup/drover",
+    ),
+]
+LogKeep = Annotated[
+    str,
+    text(
+        "all, a time (12h, 30d, 8w), or a size (500MB, 200GB, 2TB)",
+        r"^(all|[1-9][0-9]{0,5}[hdw]|[1-9][0-9]{0,8}(MB|GB|TB))\Z",
+        example="30d",
     ),
 ]
 NasGuard = Annotated[

@@ -12,7 +12,7 @@ from drover.bus.messages import NOT_LEADER, Outcome, Rejected
 from drover.domain.errors import Code
 from drover.domain.event import Event
 from drover.eventlog.codec import Codec
-from drover.eventlog.log import EventLog, LogUnreachable
+from drover.eventlog.log import BelowBottom, EventLog, LogUnreachable
 from drover.service.tasks import end
 from drover.writer.idempotency import Memory, digest_of, split_id
 from drover.writer.intake import Pending
@@ -54,7 +54,7 @@ class Repeats:
                 outcome = await self._outcome(pending, memory)
                 answered += 1
                 pending.settle(outcome)
-        except LogUnreachable:
+        except (LogUnreachable, BelowBottom):
             pass  # the commands took effect; the writer that their callers ask next can answer
         finally:
             _turn_away(repeats[answered:])

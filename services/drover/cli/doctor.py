@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.checks import alerts, checklist, copies, log_room, machine, platform, reminders
+from drover.cli.checks import alerts, checklist, copies, log_room, machine, platform, reminders, retention
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
 from drover.cli.options import DATA_DIR_DEFAULT
@@ -44,6 +44,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("streams", platform.streams),
     ("copies", copies.streams_are_copied),
     ("room in the logs", log_room.logs_have_room),
+    ("archive", retention.old_commits_are_archived),
     ("clock", platform.clock),
     ("writers", platform.writers_accept),
     ("PostgreSQL", platform.postgres_answers),

@@ -15,10 +15,10 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from drover.domain.errors import DroverError
-from drover.eventlog.bucket import NO_MESSAGE_FOUND, WRONG_LAST_SEQUENCE
+from drover.eventlog.bucket import NO_MESSAGE_FOUND, NOTIFIER_BUCKET, WRONG_LAST_SEQUENCE, position_key
 from drover.service.reasons import reason_of
 
-BUCKET: Final = "drover_notifier"
+BUCKET: Final = NOTIFIER_BUCKET
 REQUEST_S: Final = 2.0
 RECORD_TTL_S: Final = 90 * 24 * 3600
 """How many seconds records are kept. The resolution of an alert that lasts longer is not sent."""
@@ -78,7 +78,7 @@ class NatsLedger:
         """The revisions of the stored positions and their commits, by key, as this process last saw them."""
 
     async def position(self, context: str) -> Position | None:
-        data = await self._read_own(f"position.{context}")
+        data = await self._read_own(position_key(context))
         if not data:
             return None
         seq = msgspec.json.decode(data, type=int)
@@ -88,7 +88,7 @@ class NatsLedger:
         return known if known is not None and known.seq == seq else Position(seq)
 
     async def set_position(self, context: str, position: Position) -> None:
-        await self._write_own(f"position.{context}", msgspec.json.encode(position.seq))
+        await self._write_own(position_key(context), msgspec.json.encode(position.seq))
         await self._write_own(f"commit.{context}", msgspec.json.encode(position))
 
     async def _read_own(self, key: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from drover.api.app import SERVICE as API
+from drover.archiver.app import SERVICE as ARCHIVER
 from drover.cleanup.app import SERVICE as CLEANUP
 from drover.gateway.app import SERVICE as GATEWAY
 from drover.hosting.service import Service
@@ -17,5 +18,5 @@ from drover.scheduler.app import SERVICE as SCHEDULER
 
 REGISTRY: Final[dict[str, Service]] = {
     service.name: service
-    for service in (SCHEDULER, GATEWAY, RENDER, CLEANUP, REMINDER, NOTIFIER, PROJECTOR, API, RENDER_WORKER)
+    for service in (SCHEDULER, GATEWAY, RENDER, CLEANUP, REMINDER, NOTIFIER, PROJECTOR, ARCHIVER, API, RENDER_WORKER)
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from aiohttp import web
 
+from drover.archive.retention import parse_keep
+from drover.archiver.settings import ArchiverSettings
 from drover.bus.connection import connected, wait_closed
 from drover.bus.metrics import NATS_CONNECTED
 from drover.domain.contexts import CONTEXTS
@@ -21,7 +23,7 @@ from drover.platform.registry import REGISTRY
 from drover.postgres import watch
 from drover.postgres.pool import open_pool
 from drover.reminder.settings import ReminderSettings
-from drover.service.config import Configuration, Settings
+from drover.service.config import Configuration, ConfigurationError, Settings
 from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.service.metrics import show_process
@@ -31,6 +33,11 @@ from drover.web.application import ANY, add_handlers, add_route, create_applicat
 from drover.web.serve import serve as serve_http
 from drover.writer.nats_writer import prepare
 from drover.writer.writer import Writer
+
+NO_ARCHIVE: Final = (
+    "DROVER_LOG_KEEP is set, but DROVER_ARCHIVE is not: commits that leave NATS must be kept somewhere. Set "
+    "DROVER_ARCHIVE to a folder, or DROVER_LOG_KEEP=all."
+)
 
 log = structlog.get_logger("drover.serve")
 
@@ -92,6 +99,9 @@ async def serve(
 ) -> int:
     """Run these services and components until a signal or an error stops them. Returns the exit code."""
     settings = configuration[Settings]
+    keep = parse_keep(configuration[ArchiverSettings].log_keep)
+    if not keep.all and settings.archive is None:
+        raise ConfigurationError((NO_ARCHIVE,))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(
             exporting_spans(settings.otlp_endpoint, settings.trace_ratio, settings.instance, services)
@@ -104,6 +114,7 @@ async def serve(
             replicas=settings.nats_replicas,
             partitions={"reminder": configuration[ReminderSettings].reminder_partitions},
             log_max=parse_size(settings.log_max) if settings.log_max else None,
+            purges=not keep.all,
         )
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)

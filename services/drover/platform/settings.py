@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from drover.api.identity.settings import IdentitySettings
+from drover.archiver.settings import ArchiverSettings
 from drover.cleanup.settings import CleanupSettings
 from drover.gateway.settings import GatewaySettings
 from drover.nas.settings import NasSettings
@@ -28,6 +29,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     ReminderSettings,
     ProjectorSettings,
     AlertSettings,
+    ArchiverSettings,
 )
 FIELDS: Final = fields_of(*SECTIONS)
 """The fields of all settings, by the names of their environment variables."""

@@ -12,8 +12,8 @@ from drover.platform.settings import FIELDS
 from drover.service import other_names
 from drover.service.config import Section, Settings, fields_of
 
-READ_BY_ALL: Final = frozenset({"DROVER_REMINDER_PARTITIONS"})
-"""Settings that every process reads, because every process creates missing streams."""
+READ_BY_ALL: Final = frozenset({"DROVER_REMINDER_PARTITIONS", "DROVER_LOG_KEEP"})
+"""Settings that every process reads, because every process creates missing streams and refuses unsuitable ones."""
 
 log = structlog.get_logger("drover.settings")
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from drover.eventlog import follow as following
-from drover.eventlog.follow import Follower, follow
+from drover.eventlog.follow import Follower, follow, last_before
 from drover.eventlog.log import Commit, LogUnreachable, Partition
 from drover.eventlog.memory import MemoryLog
 from drover.testing.waiting import eventually
+
+BEGAN = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
 
 
 async def log_of(commits: int) -> MemoryLog:
@@ -126,3 +130,29 @@ async def test_a_taker_that_fails_ends_the_follower():
         await grow(log, 1)
         with pytest.raises(ValueError, match="unreadable"):
             await asyncio.wait_for(follower.wait_failed(), 5)
+
+
+class CountingLog(MemoryLog):
+    """Counts which commits are read one by one."""
+
+    def __init__(self):
+        super().__init__(Partition("times"))
+        self.asked = []
+
+    async def get(self, seq):
+        self.asked.append(seq)
+        return await super().get(seq)
+
+
+async def test_the_last_commit_before_a_moment_is_found_from_the_end():
+    log = CountingLog()
+    for seq in range(200):
+        await log.append(Commit(str(seq), 1, b"{}\n"), seq)
+    for seq in range(1, 201):
+        commit = log._commits[seq - 1]
+        log._commits[seq - 1] = msgspec.structs.replace(commit, stored_at=BEGAN + timedelta(minutes=seq))
+    for seq in range(201):
+        assert await last_before(log, BEGAN + timedelta(minutes=seq, seconds=30), 200) == seq
+    log.asked.clear()
+    await last_before(log, BEGAN + timedelta(minutes=195), 200)
+    assert min(log.asked) > 180, "what is much older is not touched: it may be in the archive"

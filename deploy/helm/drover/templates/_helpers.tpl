@@ -42,7 +42,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* What each service is: whether it reads the database, serves people and agents, calls out; and which secrets it has. */}}
+{{/* What each service is: whether it reads the database, serves people and agents, calls out; and which secrets it
+has. `inner`: it reads the database, but checks no keys. */}}
 {{- define "drover.traits" -}}
 scheduler: {database: false, edge: false, outside: false, secrets: []}
 gateway: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
@@ -51,6 +52,7 @@ cleanup: {database: true, edge: true, outside: true, secrets: [identity_secrets,
 reminder: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
 notifier: {database: false, edge: false, outside: true, secrets: []}
 projector: {database: true, edge: false, outside: false, secrets: []}
+archiver: {database: true, inner: true, edge: false, outside: false, secrets: []}
 api: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
 {{- end -}}
 
@@ -78,12 +80,18 @@ capabilities: {drop: [ALL]}
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - {name: DROVER_NATS_URL_FILE, value: /run/secrets/drover/nats_url_{{ .natsUser }}}
 - {name: DROVER_NATS_SYSTEM_URL_FILE, value: /run/secrets/drover/nats_url_system}
-{{- if .database }}
+{{- if and .database (not .inner) }}
 - {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/jwt_secrets}
-- {name: DROVER_POSTGRES_URL_FILE, value: /run/secrets/drover/postgres_url}
 {{- else }}
 # It answers nobody whose key it would have to check, so it has no secret with which keys could be made.
 - {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/inner_secrets}
+{{- end }}
+{{- if .root.Values.archive.claim }}
+- {name: DROVER_ARCHIVE, value: /archive}
+{{- end }}
+{{- if .database }}
+- {name: DROVER_POSTGRES_URL_FILE, value: /run/secrets/drover/postgres_url}
+{{- else }}
 # It opens no connection to a database, and the network policy would not let it.
 - {name: DROVER_POSTGRES_URL, value: "postgresql://nobody@127.0.0.1:1/nothing"}
 {{- end }}
@@ -104,6 +112,9 @@ capabilities: {drop: [ALL]}
 {{- if .root.Values.nats.caSecret }}
 - {name: nats-ca, mountPath: /run/drover-ca, readOnly: true}
 {{- end }}
+{{- if .root.Values.archive.claim }}
+- {name: archive, mountPath: /archive, readOnly: {{ ne .natsUser "archiver" }}}
+{{- end }}
 {{- end -}}
 
 {{- define "drover.volumes" -}}
@@ -114,11 +125,13 @@ capabilities: {drop: [ALL]}
     items:
       - {key: nats_url_{{ .natsUser }}, path: nats_url_{{ .natsUser }}}
       - {key: nats_url_system, path: nats_url_system}
-{{- if .database }}
+{{- if and .database (not .inner) }}
       - {key: jwt_secrets, path: jwt_secrets}
-      - {key: postgres_url, path: postgres_url}
 {{- else }}
       - {key: inner_secrets, path: inner_secrets}
+{{- end }}
+{{- if .database }}
+      - {key: postgres_url, path: postgres_url}
 {{- end }}
 {{- range .secrets }}
       - {key: {{ . }}, path: {{ . }}}
@@ -133,5 +146,11 @@ capabilities: {drop: [ALL]}
   secret:
     secretName: {{ .root.Values.nats.caSecret }}
     items: [{key: ca.crt, path: ca.crt}]
+{{- end }}
+{{- if .root.Values.archive.claim }}
+- name: archive
+  persistentVolumeClaim:
+    claimName: {{ .root.Values.archive.claim }}
+    readOnly: {{ ne .natsUser "archiver" }}
 {{- end }}
 {{- end -}}

@@ -18,7 +18,7 @@ from drover.api.live.query import Wish, no_such_event, read_wish
 from drover.api.live.stream import Hello, chunks
 from drover.api.live.tail import Bell, Tail
 from drover.api.live.window import Window
-from drover.eventlog.log import EventLog, LogUnreachable
+from drover.eventlog.log import BelowBottom, EventLog, LogUnreachable
 from drover.web.application import SOCKETS
 from drover.web.auth import Authenticator, Principal
 from drover.web.errors import unavailable
@@ -130,5 +130,7 @@ async def _lines_of(tail: Tail, place: Place) -> int:
             found = await tail.log.get(place.seq)
         except LogUnreachable as error:
             raise unavailable("The log does not answer") from error
+        except BelowBottom as error:
+            raise unavailable("The event is in the archive, which this process cannot read") from error
         commit = None if found is None else tail.recorded(found)
     return 0 if commit is None else len(commit.records)

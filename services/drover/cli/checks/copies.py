@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import nats.js.api as api
@@ -12,6 +13,7 @@ from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
 from drover.domain.contexts import CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog import snapshots
+from drover.eventlog.bucket import NOTIFIER_BUCKET
 from drover.eventlog.log import Partition
 from drover.writer.nats_lease import BUCKET
 
@@ -26,6 +28,8 @@ async def streams_are_copied(scene: Scene) -> Finding:
         infos = [await jetstream.stream_info(name) for name in STREAMS]
     except NotFoundError:
         return skipped("not all streams exist yet", "The first start of the services creates them.")
+    with suppress(NotFoundError):  # only where alerts are sent
+        infos.append(await jetstream.stream_info(f"KV_{NOTIFIER_BUCKET}"))
     asked = scene.environ.get("DROVER_NATS_REPLICAS", "")
     return judged(infos, int(asked) if asked.isdecimal() else 1)
 

@@ -11,13 +11,14 @@ import msgspec
 from nats.js.errors import NotFoundError
 
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
+from drover.cli.checks.retention import purges
 from drover.cli.errors import NoPlatform
 from drover.cli.target import nats_of
 from drover.domain.contexts import CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.log import Partition
-from drover.eventlog.streams import StreamMisconfigured, ensure_stream
+from drover.eventlog.streams import PurgeDenied, StreamMisconfigured, ensure_stream
 from drover.postgres.migrate import MigrationChanged, MigrationGap, applied, load_migrations, outstanding
 from drover.service.config import ConfigurationError
 from drover.writer.acceptance import ask_in_use
@@ -97,9 +98,11 @@ async def streams(scene: Scene) -> Finding:
         except NotFoundError:
             return skipped(f"no log of {context} yet", "The first start of the services creates it.")
         try:
-            await ensure_stream(scene.nats, context)  # it exists, so nothing is created
+            await ensure_stream(scene.nats, context, purges=purges(scene))  # it exists, so nothing is created
         except StreamMisconfigured as error:
             return fail(f"the stream {error.stream} could lose events", str(error))
+        except PurgeDenied as error:
+            return fail(f"the stream {error.stream} refuses purges", str(error))
     return ok(f"{', '.join(CONTEXTS)}: configured correctly")
 
 

@@ -1,0 +1,142 @@
+"""One round for one context: archive, read back, archive the snapshot, then remove what nobody needs in NATS.
+
+The order makes every interruption harmless: each step only relies on steps that have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+from nats.aio.client import Client
+
+from drover.archive.creating import Archived
+from drover.archive.purging import SNAPSHOT, Limit, Standing, first_since, purge, purge_limit
+from drover.archive.retention import Keep, beyond_size
+from drover.archiver import metrics
+from drover.archiver.newest_snapshots import NewestSnapshot, NewestSnapshots
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import EventLog, Partition, StoredCommit
+
+log = structlog.get_logger("drover.archiver")
+
+
+class Keeper(Protocol):
+    async def archive(self, logs: Sequence[EventLog]) -> Archived: ...
+
+    async def check(self, after: int) -> dict[str, int]: ...
+
+    async def snapshot(self, partition: str, version: str) -> int: ...
+
+    async def save_snapshot(self, partition: str, newest: NewestSnapshot) -> None: ...
+
+
+class Positions(Protocol):
+    async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]: ...
+
+
+class _Stream:
+    """The size of a context's stream."""
+
+    def __init__(self, first: int, messages: int, size: int) -> None:
+        self.first, self.messages, self.size = first, messages, size
+
+
+class ContextArchiver:
+    def __init__(
+        self,
+        client: Client,
+        partitions: Sequence[Partition],
+        keeper: Keeper,
+        positions: Positions,
+        snapshots: NewestSnapshots,
+        keep: Keep,
+    ) -> None:
+        self.context = partitions[0].context
+        self._client = client
+        self._keeper = keeper
+        self._positions = positions
+        self._snapshots = snapshots
+        self._keep = keep
+        self._partitions = partitions
+        self._logs = [JetStreamLog(client, partition) for partition in partitions]
+        self._held: dict[str, str] = {}
+        """By partition, what kept the next commit when that was last logged."""
+
+    async def round(self) -> None:
+        archived = await self._keeper.archive(self._logs)
+        metrics.ARCHIVED.labels(self.context).set(archived.last)
+        if not self._keep.all:
+            await self._purge()
+        metrics.SUCCEEDED.labels(self.context).set_to_current_time()
+
+    async def _purge(self) -> None:
+        stream = await self._stream()
+        checked = await self._keeper.check(stream.first - 1)
+        positions = await self._positions.of(self.context, self._partitions)
+        for event_log in self._logs:
+            name = event_log.partition.name
+            last = await event_log.last()
+            if last is None or name not in checked:
+                continue  # nothing of it is in the stream, or nothing of that is archived
+            await self._purge_partition(event_log, stream, last, checked[name], positions[name])
+
+    async def _purge_partition(
+        self,
+        event_log: JetStreamLog,
+        stream: _Stream,
+        last: StoredCommit,
+        archived: int,
+        positions: Mapping[str, int],
+    ) -> None:
+        partition = event_log.partition
+        standing = Standing(
+            last=last.seq,
+            archived=archived,
+            snapshot=await self._keeper.snapshot(partition.name, self._snapshots.version(self.context)),
+            positions=positions,
+            unwanted=await self._unwanted(event_log, stream, last),
+        )
+        limit = purge_limit(standing)
+        if limit.reason == SNAPSHOT:
+            limit = await self._with_newer_snapshot(partition, standing)
+        first = await event_log.next_after(0)
+        assert first is not None, "the last commit is there"
+        metrics.BOTTOM.labels(self.context, partition.name).set(max(limit.below, first.seq))
+        if limit.below > first.seq:
+            purged = await purge(self._client, partition, below=limit.below, archived=archived)
+            metrics.PURGED.labels(self.context).inc(purged)
+            log.info("log_purged", partition=str(partition), below=limit.below, commits=purged, held_by=limit.reason)
+        elif self._held.get(partition.name) != limit.reason:
+            log.info("log_kept", partition=str(partition), first=first.seq, held_by=limit.reason)
+        self._held[partition.name] = limit.reason
+
+    async def _with_newer_snapshot(self, partition: Partition, standing: Standing) -> Limit:
+        """Archive the newest snapshot, if it is newer than the archived one, and decide again."""
+        newest = await self._snapshots.newest(partition)
+        if newest is None or newest.seq <= standing.snapshot:
+            return purge_limit(standing)
+        await self._keeper.save_snapshot(partition.name, newest)
+        return purge_limit(
+            Standing(
+                last=standing.last,
+                archived=standing.archived,
+                snapshot=newest.seq,
+                positions=standing.positions,
+                unwanted=standing.unwanted,
+            )
+        )
+
+    async def _stream(self) -> _Stream:
+        state = (await self._client.jetstream().stream_info(self._partitions[0].stream)).state
+        return _Stream(state.first_seq, state.messages, state.bytes)
+
+    async def _unwanted(self, event_log: JetStreamLog, stream: _Stream, last: StoredCommit) -> int:
+        if self._keep.bytes is not None:
+            return beyond_size(
+                bytes_max=self._keep.bytes, size=stream.size, messages=stream.messages, first=stream.first
+            )
+        assert self._keep.span is not None
+        return await first_since(event_log, datetime.now(UTC) - self._keep.span, last)

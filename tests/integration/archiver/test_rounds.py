@@ -1,0 +1,180 @@
+"""The archiver's rounds: nothing leaves NATS that is not in the archive, whenever they are interrupted."""
+
+import asyncio
+import sys
+from datetime import timedelta
+
+import pytest
+from uuid_utils import uuid4
+
+from drover.archive.archive import Archive
+from drover.archive.errors import FileDamaged
+from drover.archive.purging import purge_unguarded
+from drover.archive.retention import Keep
+from drover.archiver import context_archiver
+from drover.bus.connection import connected
+from drover.eventlog.log import LastCommitMissing
+from drover.testing.waiting import eventually
+from drover.writer.nats_writer import prepare
+from tests.integration.archiver.bank_archive import BankArchive
+
+pytestmark = pytest.mark.req("YR-01")
+
+
+@pytest.fixture
+async def bank(nats, tmp_path):
+    async with connected(nats.url, "test") as client:
+        context = f"t{uuid4().hex[:12]}"
+        await prepare(client, (context,))
+        made = BankArchive(client, context, tmp_path / "archive")
+        await made.deposit(20)
+        yield made
+
+
+async def test_a_round_archives_and_keeps_all_if_it_is_told_to(bank):
+    await bank.archiver(Keep()).round()
+    assert await bank.first() == 1
+    assert Archive(bank.directory, bank.context).index.last == (await bank.stream.last()).seq
+
+
+async def test_without_a_snapshot_nothing_leaves(bank):
+    await bank.archiver().round()
+    assert await bank.first() == 1
+
+
+async def test_commits_below_the_snapshot_leave_and_are_read_from_the_archive(bank):
+    seq = await bank.take_snapshot()
+    await bank.deposit(5)
+    last = (await bank.stream.last()).seq
+    await bank.archiver().round()
+    assert await bank.first() == seq
+    assert await bank.every_commit() == [*range(1, last + 1)]
+    assert await bank.counted() == 25
+
+
+async def test_a_writer_without_a_snapshot_in_nats_starts_from_the_archive(bank):
+    await bank.take_snapshot()
+    await bank.archiver().round()
+    await bank.client.jsm().purge_stream("SNAPSHOTS", subject=f"snap.{bank.context}.>")
+    assert await bank.first() > 1
+    assert await bank.counted() == 20
+
+
+async def test_the_snapshot_is_archived_before_anything_leaves(bank):
+    seq = await bank.take_snapshot()
+    await bank.archiver().round()
+    (snapshot,) = Archive(bank.directory, bank.context).index.snapshots
+    assert (snapshot.partition, snapshot.seq) == ("main", seq)
+    assert (bank.directory / bank.context / snapshot.file).exists()
+
+
+async def test_commits_that_a_reader_needs_stay(bank):
+    class Slow:
+        async def of(self, context, partitions):
+            return {"main": {"a reader": 10_000, "a slow reader": 7}}
+
+    await bank.take_snapshot()
+    bank.positions = Slow()
+    await bank.archiver().round()
+    assert await bank.first() == 7
+
+
+async def test_commits_of_the_last_time_stay(bank):
+    await bank.take_snapshot()
+    await bank.archiver(Keep(span=timedelta(hours=1))).round()
+    assert await bank.first() == 1
+    await bank.archiver(Keep(span=timedelta(0))).round()
+    assert await bank.first() == (await bank.stream.last()).seq
+
+
+async def test_a_damaged_segment_keeps_its_commits_in_nats(bank):
+    await bank.archiver(Keep()).round()
+    await bank.take_snapshot()
+    (file,) = (bank.directory / bank.context).glob("*.zst")
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(FileDamaged):
+        await bank.archiver().round()
+    assert await bank.first() == 1
+
+
+async def test_a_partition_that_has_an_archive_but_no_last_commit_is_not_led(bank):
+    await bank.archiver(Keep()).round()
+    await purge_unguarded(bank.client, bank.partition, below=10_000)
+    async with bank.writer().running() as writer:
+        with pytest.raises(LastCommitMissing, match="drover archive restore"):
+            await asyncio.wait_for(writer.wait_failed(), 30)
+
+
+class Killed(BaseException):
+    """What stands for the end of the process."""
+
+
+STEPS = ["archive", "check", "snapshot", "save_snapshot"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", [*STEPS, "positions", "purge"])
+async def test_a_round_that_ends_at_any_step_loses_nothing_and_the_next_one_completes_it(bank, monkeypatch, step, when):
+    seq = await bank.take_snapshot()
+    owner, name = {"positions": (bank.positions, "of"), "purge": (context_archiver, "purge")}.get(
+        step, (bank.keeper, step)
+    )
+    real, reached = getattr(owner, name), []
+
+    async def killed(*arguments, **options):
+        reached.append(step)
+        if when == "after":
+            await real(*arguments, **options)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, killed)
+        with pytest.raises(Killed):
+            await bank.archiver().round()
+    assert reached
+    last = (await bank.stream.last()).seq
+    if await bank.first() > 1:
+        assert (step, when) == ("purge", "after")
+        assert Archive(bank.directory, bank.context).index.last == last
+        assert await bank.every_commit() == [*range(1, last + 1)]
+    await bank.archiver().round()
+    assert await bank.first() == seq
+    assert await bank.every_commit() == [*range(1, last + 1)]
+
+
+@pytest.mark.slow
+async def test_an_archiver_that_is_killed_again_and_again_loses_nothing(bank, nats):
+    """kill -9 while it writes a file, after a new segment, and after a purge."""
+    folder = bank.directory / bank.context
+    index = folder / "index.json"
+    deposits = 20
+    for round_ in range(6):
+        before = index.read_bytes() if index.exists() else b""
+        bottom = await bank.first()
+
+        async def has_purged(bottom=bottom):
+            return await bank.first() > bottom
+
+        async def has_written(before=before):
+            return index.exists() and index.read_bytes() != before
+
+        async def writes(before=before):
+            return any(folder.glob(".segment.*")) or await has_written(before)
+
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.integration.archiver.bank_archive", nats.url, bank.context, bank.directory
+        )
+        try:
+            await eventually((writes, has_written, has_purged)[round_ % 3] if round_ else writes, within_s=60)
+        finally:
+            process.kill()
+            await process.wait()
+        last = (await bank.stream.last()).seq
+        if await bank.first() > 1:
+            assert await bank.every_commit() == [*range(1, last + 1)]
+        await bank.deposit(10)
+        deposits += 10
+        await bank.take_snapshot()
+    await bank.archiver().round()
+    assert await bank.every_commit() == [*range(1, (await bank.stream.last()).seq + 1)]
+    assert await bank.counted() == deposits
