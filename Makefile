@@ -116,7 +116,7 @@ chaos: setup ## Three NATS nodes and two of every service; nodes and leaders kil
 	@$(BIN)/python -m tests.chaos $(OPTIONS)
 
 # A container has no servers of its own, but whatever it may be set to use.
-IMAGE_EXTRAS := webpush apprise sentry otel
+IMAGE_EXTRAS := webpush apprise sentry otel s3
 
 .PHONY: lock
 lock: setup ## Pin the dependencies anew, with hashes

@@ -18,6 +18,7 @@ from drover.domain.errors import DroverError
 from drover.service.other_names import Fallback, fallbacks
 from drover.service.setting_types import (
     AnonLevel,
+    ArchivePlace,
     BodyBytes,
     ClaimName,
     ClaimValue,
@@ -40,6 +41,7 @@ from drover.service.setting_types import (
     SealingKeys,
     Seconds,
     Secrets,
+    Word,
 )
 
 PREFIX: Final = "DROVER_"
@@ -96,6 +98,18 @@ class Settings(Section, frozen=True, kw_only=True):
     disk."""
     nats_replicas: Replicas = 1
     """Replicas of every new stream: 1 on one server, 3 in a cluster. Existing streams are not changed."""
+    archive: ArchivePlace | None = None
+    """The archive of the log. Commits that are no longer in NATS are read from there. Set it for every service and for
+    the command line."""
+    archive_s3_endpoint: HttpUrl | None = None
+    """The server of an archive in a bucket (s3://bucket/prefix), if it is not that of AWS."""
+    archive_s3_region: Word | None = None
+    """The region of the bucket. Not set: us-east-1, which most servers other than AWS accept."""
+    archive_s3_key_id: Word | None = None
+    """The id of the access key. Not set: the credentials of the container or machine, as other AWS programs find
+    them."""
+    archive_s3_secret: Word | None = None
+    """The secret of that access key."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8

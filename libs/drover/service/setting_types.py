@@ -149,6 +149,15 @@ Nas = Annotated[
         example="smb://nas.example.com/broadcast/output",
     ),
 ]
+ArchivePlace = Annotated[
+    str,
+    text(
+        "a folder, or s3://bucket/prefix",
+        r"^(?!s3:)[^\x00-\x1f]+\Z|^s3://[^\s/@]+(/[^\s]*)?\Z",
+        chars_max=1000,
+        example="/backup/drover",
+    ),
+]
 NasGuard = Annotated[
     Literal["mount", "marker", "folder"], Meta(description="mount, marker or folder", examples=["mount"])
 ]

@@ -49,7 +49,7 @@ async def state(
     at: datetime | None,
     context: str,
     entity: str | None,
-    archive_dir: Path | None,
+    archive_address: str | None,
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
@@ -58,10 +58,10 @@ async def state(
         raise click.UsageError(f"{at.isoformat()} is in the future. Give --as-of a time in the past.")
     moment = at or now
     found = 0
-    async with opened(data_dir, archive_dir, context, None) as source:
+    async with opened(data_dir, archive_address, context, None) as source:
         for log in source.logs:
             with bar(f"fold {context}", quiet=as_json) as tell:
-                begin = None if archive_dir is not None else await _checkpoint(data_dir, log, moment)
+                begin = None if archive_address is not None else await _checkpoint(data_dir, log, moment)
                 stood = await stood_at(DECIDERS[context], log, moment, begin, tell)
             if entity is not None:
                 stood.state = about(stood.state, entity)
