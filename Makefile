@@ -121,7 +121,7 @@ upgrade: setup ## Play an upgrade under load from another commit to this one, an
 	@$(BIN)/python -m tests.upgrade $(FROM)
 
 # A container has no servers of its own, but whatever it may be set to use.
-IMAGE_EXTRAS := webpush apprise sentry otel
+IMAGE_EXTRAS := webpush apprise sentry otel s3
 
 .PHONY: lock
 lock: setup ## Pin the dependencies anew, with hashes

@@ -13,6 +13,7 @@ from nats.aio.client import Client
 
 from drover.archive.archive import Archive
 from drover.archive.creating import create
+from drover.archive.folder_store import FolderStore
 from drover.archive.restoring import restore
 from drover.bus.connection import connected
 from drover.embedded.nats import nats_server
@@ -43,10 +44,11 @@ async def figures() -> list[Figure]:
         log = JetStreamLog(client, Partition("fleet"))
         events = COMMITS * EVENTS_EACH
         reading = events / await _timed(_read(log))
-        archiving = events / await _timed(create(directory / "archive", [log]))
-        archive = Archive(directory / "archive", "fleet")
+        store = FolderStore(directory / "archive")
+        archiving = events / await _timed(create(store, [log]))
+        archive = await Archive.open(store, "fleet")
         began = time.perf_counter()
-        assert archive.verify() == []
+        assert await archive.verify() == []
         verifying = events / (time.perf_counter() - began)
         pairs = [await _restore(target, archive, number) for number in range(ROUNDS)]
         putting, whole, bare = sorted(pairs, key=lambda pair: pair[0] / pair[2])[ROUNDS // 2]

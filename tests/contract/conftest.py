@@ -1,4 +1,4 @@
-"""The Samba server of the session."""
+"""The Samba server of the session, and a bucket."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from drover.testing.waiting import eventually
+from tests.bucket import bucket, bucket_url  # noqa: F401 - fixtures
 from tests.conftest import BackgroundLoop
 from tests.contract.smbd import Smbd, listens, missing, smbd
 from tests.e2e.process import free_port

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from drover.archive.archive import Archive
+from drover.archive.folder_store import FolderStore
 from drover.bus.connection import connected
 from drover.cli.exits import Exit
 from drover.domain.contexts import CONTEXTS
@@ -65,7 +66,7 @@ async def test_with_both_servers_gone_all_is_restored_from_the_archive(start, tm
     await eventually(lived, LIVED_S, every_s=0.5)
     code, said = await drover("archive", "create", archive)
     assert code == Exit.OK, said
-    upto = {name: Archive(archive, name).index.last for name in CONTEXTS}
+    upto = {name: (await Archive.open(FolderStore(archive), name)).last for name in CONTEXTS}
     assert all(upto[name] >= count for name, count in ENOUGH.items())
 
     async def projected():

@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from drover.archive.folder_store import FolderStore
 from drover.archive.retention import Keep
 from drover.archive.whole_log import open_log
 from drover.archiver.context_archiver import ContextArchiver
-from drover.archiver.keeper import FolderKeeper
+from drover.archiver.keeper import ArchiveKeeper
 from drover.archiver.newest_snapshots import StoredSnapshots
 from drover.archiver.positions import ReaderPositions
 from drover.bus.connection import connected
@@ -62,7 +63,7 @@ class Farm:
                 await ContextArchiver(
                     client,
                     partitions,
-                    FolderKeeper(self.archive, context),
+                    ArchiveKeeper(FolderStore(self.archive), context),
                     ReaderPositions(client, pool),
                     StoredSnapshots(JetStreamSnapshots(client), DECIDERS),
                     Keep(bytes=state.bytes // 12),
@@ -81,7 +82,9 @@ async def _take_snapshots(client, partitions):
         await follow(log, 0, fold.apply, until=last.seq if last else 0)
         if last is not None:
             data = each(encode_image(fold))
-            await JetStreamSnapshots(client).save(partition, snapshot_version(decider), data)
+            await JetStreamSnapshots(client).save(
+                partition, snapshot_version(decider), data, seq=fold.seq, commit=fold.commit
+            )
 
 
 @pytest.mark.slow

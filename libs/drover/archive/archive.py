@@ -1,26 +1,22 @@
-"""Reads, verifies and locks an archive: a folder for each context, with segments (files of commits) and an index."""
+"""Reads and verifies the archive of a context: segments (files of commits), snapshots, and an index of both. `writing`
+changes it."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from bisect import bisect_left
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import aclosing
+from hashlib import sha256
 from typing import Final
 
-from drover.archive.errors import (
-    ArchiveBusy,
-    ArchiveIncomplete,
-    ArchiveMissing,
-    ArchiveUnwritable,
-    FileDamaged,
-    ForeignArchive,
-)
+import zstandard
+
+from drover.archive.errors import ArchiveMissing, FileDamaged
 from drover.archive.in_thread import in_thread
-from drover.archive.index import INDEX_NAME, Index, Segment, is_segment_name, last_of_name, load_index, save_index
-from drover.archive.segment import TEMPORARY, read_segment
+from drover.archive.index import COPY_ADVICE, INDEX_NAME, ArchivedSnapshot, Index, load_index
+from drover.archive.segment import decoded, load_segment
+from drover.archive.store import ArchiveStore, FileMissing
 from drover.archive.text import Placed
 
 Progress = Callable[[int, int], None]
@@ -31,26 +27,39 @@ def no_progress(done: int, of: int) -> None:
     """Report no progress; the default."""
 
 
-def archived_contexts(directory: Path) -> list[str]:
-    """List the contexts that have an archive in this folder. Raises ArchiveMissing if there is none."""
-    try:
-        found = sorted(folder.name for folder in directory.iterdir() if (folder / INDEX_NAME).exists())
-    except OSError as error:
-        raise ArchiveMissing(directory, error.strerror or str(error)) from None
+async def archived_contexts(store: ArchiveStore) -> list[str]:
+    """List the contexts that have an archive in this store. Raises ArchiveMissing if there is none."""
+    found = [folder for folder in await store.folders() if INDEX_NAME in await store.names(folder)]
     if not found:
-        raise ArchiveMissing(directory, "none of its folders has an index.json")
+        raise ArchiveMissing(store.place(), "none of its folders has an index.json")
     return found
 
 
 class Archive:
-    """The archive of one context. Files that are not in `index` are ignored: an interrupted run left them behind."""
+    """The archive of one context, as its index was when it was loaded. Files that are not in the index are ignored: an
+    interrupted run left them behind."""
 
-    def __init__(self, directory: Path, context: str) -> None:
-        self.folder: Final = directory / context
+    def __init__(self, store: ArchiveStore, context: str, index: Index) -> None:
+        self.store: Final = store
         self.context: Final = context
-        self.index = load_index(self.folder)
-        if self.index.context != context:
-            raise FileDamaged(self.folder / INDEX_NAME, f"it belongs to {self.index.context}", "Check --archive.")
+        self.index = index
+        self._ends: list[int] = []
+        self._verified: set[str] = set()
+        """Checksums of segments whose commits this object has checked. Another read need not check them again."""
+        self._ordinals: tuple[int, dict[str, int]] = (0, {})
+        """A number of segments, and by partition the number of the last event in them."""
+        self._kept: tuple[str, list[Placed]] = ("", [])
+        """The last segment that was searched, because the next search is often in the same one."""
+
+    @classmethod
+    async def open(cls, store: ArchiveStore, context: str) -> Archive:
+        """Open the archive of a context. Raises ArchiveMissing or FileDamaged."""
+        return cls(store, context, (await load_index(store, context))[0])
+
+    async def reload(self) -> None:
+        """Read the index again: it may have grown."""
+        self.index = (await load_index(self.store, self.context))[0]
+        self._ordinals = (0, {})
 
     @property
     def first(self) -> int:
@@ -63,133 +72,138 @@ class Archive:
         """The sequence of the last archived commit; 0 if there is none."""
         return self.index.last
 
-    def commits(self, after: int = 0) -> AsyncGenerator[Placed, None]:
-        """Read the commits after a position, in order, and verify them. Raises FileDamaged."""
-        return in_thread(self._commits(after))
+    @property
+    def last_commit(self) -> str:
+        """The id of the last archived commit."""
+        return self.index.segments[-1].last_commit if self.index.segments else ""
+
+    @property
+    def partitions(self) -> Collection[str]:
+        """The partitions that have archived events."""
+        return self.index.ordinals().keys()
+
+    # Commits
+
+    async def commits(self, after: int = 0) -> AsyncGenerator[Placed, None]:
+        """Read the commits after a position, in order, and verify them. Raises FileDamaged for a segment that it needs.
+
+        Use it with `aclosing` if you may not read it to the end.
+        """
+        position = after
+        while (number := self.number_of(position + 1)) < len(self.index.segments):
+            segment = self.index.segments[number]
+            try:
+                data = await load_segment(self.store, self.context, segment)
+            except FileDamaged:
+                await self.reload()
+                if segment in self.index.segments:
+                    raise
+                continue  # a writer has replaced it by a larger one
+            async with aclosing(
+                in_thread(decoded(self.store, self.index, segment, data, self._known(number)))
+            ) as found:
+                async for placed in found:
+                    if placed.commit.seq > position:
+                        position = placed.commit.seq
+                        yield placed
+            self._verified.add(segment.sha256)
+
+    async def get(self, seq: int) -> Placed | None:
+        """Return the commit at a position, or None if the archive does not have it. Raises FileDamaged."""
+        number = self.number_of(seq)
+        if seq < 1 or number == len(self.index.segments):
+            return None
+        first = self.index.segments[number].first
+        return (await self.segment(number))[seq - first]  # a segment has every position of its range
+
+    async def segment(self, number: int) -> list[Placed]:
+        """Return all commits of a segment. Raises FileDamaged."""
+        segment = self.index.segments[number]
+        if self._kept[0] != segment.file:
+            self._kept = ("", [])  # before the next one is read, so that only one is in memory
+            data = await load_segment(self.store, self.context, segment)
+            commits = decoded(self.store, self.index, segment, data, self._known(number))
+            self._kept = (segment.file, await asyncio.to_thread(list, commits))
+            self._verified.add(segment.sha256)
+        return self._kept[1]
 
     async def previous(self, seq: int) -> Mapping[str, int]:
         """Return, by partition, the sequence of its last commit up to `seq`."""
-        return await asyncio.to_thread(self._previous, seq)
-
-    def _previous(self, seq: int) -> dict[str, int]:
         found: dict[str, int] = {}
-        for segment in reversed(self.index.segments):
+        for number in range(min(self.number_of(seq), len(self.index.segments) - 1), -1, -1):
             if len(found) == len(self.index.partitions):
                 break
-            if segment.first <= seq:
-                found = {**self._lasts(segment, seq), **found}
+            if self.index.segments[number].first <= seq:
+                found = {**await self._lasts(number, seq), **found}
         return found
 
-    def _lasts(self, segment: Segment, seq: int) -> dict[str, int]:
+    async def _lasts(self, number: int, seq: int) -> dict[str, int]:
+        segment = self.index.segments[number]
         if segment.last <= seq and segment.lasts:
             return segment.lasts
-        return {placed.partition: placed.commit.seq for placed in self.commits_of(segment) if placed.commit.seq <= seq}
+        commits = await self.segment(number)
+        return {placed.partition: placed.commit.seq for placed in commits if placed.commit.seq <= seq}
 
-    def _commits(self, after: int) -> Generator[Placed, None, None]:
-        known: dict[str, int] = {}
-        for segment in self.index.segments:
-            if segment.last > after:
-                for placed in self.commits_of(segment, known):
-                    if placed.commit.seq > after:
-                        yield placed
-            known |= {name: last for name, (_, last) in segment.ordinals.items()}
+    def number_of(self, seq: int) -> int:
+        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
+        number of segments."""
+        segments = self.index.segments
+        if len(self._ends) != len(segments) or (segments and self._ends[-1] != segments[-1].last):
+            self._ends = [segment.last for segment in segments]
+        return bisect_left(self._ends, seq)
 
-    def commits_of(self, segment: Segment, known: dict[str, int] | None = None) -> Iterator[Placed]:
-        return read_segment(self.folder, self.index, segment, known)
+    def _known(self, number: int) -> dict[str, int] | None:
+        """By partition, the number of the last event before a segment. None if its commits need not be checked."""
+        if self.index.segments[number].sha256 in self._verified:
+            return None
+        before, known = self._ordinals if self._ordinals[0] <= number else (0, {})
+        for segment in self.index.segments[before:number]:
+            known = known | {name: last for name, (_, last) in segment.ordinals.items()}
+        self._ordinals = (number, known)
+        return known
 
-    def verify(self, progress: Progress = no_progress) -> list[FileDamaged]:
-        """Check every byte of every segment against index and checksums; return the damage of each segment."""
+    async def verify(self, progress: Progress = no_progress) -> list[FileDamaged]:
+        """Check every byte of every segment and snapshot against index and checksums; return the damage of each
+        file."""
         found: list[FileDamaged] = []
         done = 0
-        known: dict[str, int] = {}
-        for segment in self.index.segments:
+        for number, segment in enumerate(self.index.segments):
             try:
-                for _ in self.commits_of(segment, known):
+                await self.segment(number)
+            except FileDamaged as damage:
+                found.append(damage)
+            done += segment.events
+            progress(done, self.index.events)
+        for info in self.index.snapshots:
+            try:
+                async for _ in self.read_snapshot(info):
                     pass
             except FileDamaged as damage:
                 found.append(damage)
-            known |= {name: last for name, (_, last) in segment.ordinals.items()}
-            done += segment.events
-            progress(done, self.index.events)
         return found
 
+    # Snapshots
 
-@contextmanager
-def opened_for_writing(directory: Path, context: str, partitions: list[str] | None) -> Iterator[tuple[Path, Index]]:
-    """Open the archive of a context and lock it against other writers. The caller then removes what a crash left
-    behind, with `sweep`.
+    def snapshots(self, partition: str | None = None) -> list[ArchivedSnapshot]:
+        """List the archived snapshots, newest first."""
+        ours = [info for info in self.index.snapshots if partition in (None, info.partition)]
+        return sorted(ours, key=lambda info: info.seq, reverse=True)
 
-    `partitions`: of the log, to begin a new archive. None: raise ArchiveMissing instead.
-    """
-    folder = directory / context
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise ArchiveUnwritable(folder, error.strerror or str(error)) from error
-    try:
+    async def read_snapshot(self, info: ArchivedSnapshot) -> AsyncGenerator[bytes, None]:
+        """Read a snapshot in chunks. Raises FileDamaged, at the latest after the last chunk."""
+        name = f"{self.context}/{info.file}"
+        digest, size = sha256(), 0
+        unpack = zstandard.ZstdDecompressor().decompressobj()
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ArchiveBusy(folder) from None
-        except OSError as error:
-            raise ArchiveUnwritable(folder, f"it cannot be locked ({error.strerror})") from error
-        try:
-            index = load_index(folder)
-        except ArchiveMissing:
-            _refuse_a_lost_index(folder)
-            if partitions is None:
-                raise
-            index = Index(context, partitions)
-            save_index(folder, index)  # before the first segment: segments without an index then mean a lost index
-        yield folder, index
-    finally:
-        os.close(lock)
-
-
-def record_bottom(directory: Path, context: str, bottom: Mapping[str, int]) -> None:
-    """Record, by partition, the lowest sequence that its log will still have. Call it before the log is purged: a
-    restore then writes nothing below the lowest of them.
-
-    Raises ArchiveIncomplete if the archive does not have all commits below it.
-    """
-    with opened_for_writing(directory, context, None) as (folder, index):
-        if (missing := max(bottom.values(), default=0) - 1) > index.last:
-            raise ArchiveIncomplete(context, index.last, missing)
-        index.bottom = {**index.bottom, **bottom}
-        save_index(folder, index)
-
-
-def replace_segments(folder: Path, index: Index, kept: int, made: Segment) -> None:
-    """Replace all segments after the first `kept` ones by a new one, in one step, then delete the replaced files."""
-    replaced = index.segments[kept:]
-    index.segments = [*index.segments[:kept], made]
-    save_index(folder, index)
-    for segment in replaced:
-        (folder / segment.file).unlink(missing_ok=True)
-
-
-def _refuse_a_lost_index(folder: Path) -> None:
-    """Refuse a folder that has segments but no index, instead of starting a new index: its segments may be the only
-    copy."""
-    if any(is_segment_name(file.name) for file in folder.iterdir()):
-        advice = "Restore it from a copy of the archive, or archive into another directory."
-        raise FileDamaged(folder / INDEX_NAME, "it is missing, but there are segments", advice)
-
-
-def sweep(folder: Path, index: Index, end: int) -> None:
-    """Delete the files of a writer that was killed: unfinished ones, and finished ones that it did not add to the
-    index.
-
-    `end` is the last commit of the log. If a file has commits beyond it, raise ForeignArchive: somebody has restored an
-    older index, and the file may be the only copy of these commits.
-    """
-    listed = {segment.file for segment in index.segments}
-    unlisted = [file for file in folder.iterdir() if is_segment_name(file.name) and file.name not in listed]
-    for file in unlisted:
-        if (last := last_of_name(file.name)) > end:
-            reason = f"the log ends at {end}, but {file.name}, which is not in the index, goes on"
-            raise ForeignArchive(index.context, last, reason)
-    for file in [*unlisted, *(one for one in folder.iterdir() if one.name.startswith((TEMPORARY, f".{INDEX_NAME}.")))]:
-        file.unlink(missing_ok=True)
+            async for chunk in self.store.read_chunks(name):
+                digest.update(chunk)
+                size += len(chunk)
+                if data := unpack.decompress(chunk):
+                    yield data
+        except FileMissing:
+            raise FileDamaged(self.store.place(name), "it is missing", COPY_ADVICE) from None
+        except zstandard.ZstdError as error:
+            raise FileDamaged(self.store.place(name), str(error), COPY_ADVICE) from error
+        if (size, digest.hexdigest()) != (info.bytes, info.sha256):
+            reason = "its checksum does not match the index: its bytes were changed"
+            raise FileDamaged(self.store.place(name), reason, COPY_ADVICE)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from drover.archive.archive import Progress, no_progress, opened_for_writing, replace_segments, sweep
+from drover.archive.archive import Progress, no_progress
 from drover.archive.errors import ForeignArchive
 from drover.archive.index import Index, Segment
 from drover.archive.reading import ends_of, placed_commits
-from drover.archive.segment import SegmentWriter, read_segment
+from drover.archive.segment import SegmentWriter, decoded, load_segment
+from drover.archive.store import ArchiveStore
 from drover.archive.text import Placed
+from drover.archive.writing import Writing, writing
 from drover.eventlog.codec import lines
 from drover.eventlog.log import EventLog
 
@@ -61,7 +62,7 @@ def stamp_of(payload: bytes) -> _Stamp:
 
 
 async def create(
-    directory: Path,
+    store: ArchiveStore,
     logs: Sequence[EventLog],
     *,
     up_to: int | None = None,
@@ -73,61 +74,54 @@ async def create(
     If it is interrupted, the archive is complete up to the last finished segment.
     """
     context = logs[0].partition.context
-    with opened_for_writing(directory, context, [log.partition.name for log in logs]) as (folder, index):
+    async with writing(store, context, [log.partition.name for log in logs]) as archive:
+        index = archive.index
         ends = await ends_of(logs)
         end = max(ends.values(), default=0)
         await _same_history(index, logs, end)
-        sweep(folder, index, end)
+        await archive.sweep(end)
         had = (index.last, index.commits, index.events)
         if end > had[0]:
             of = await _events_to_come(logs, index)
-            work = _Work(folder, index, _Stop(up_to, before), progress, of)
+            work = _Work(archive, _Stop(up_to, before), progress, of)
             async with aclosing(placed_commits(logs, ends, index.last)) as fresh:
                 await work.run(fresh)
         return Archived(context, index.last, index.commits - had[1], index.events - had[2], len(index.segments), end)
 
 
 class _Work:
-    def __init__(self, folder: Path, index: Index, stop: _Stop, progress: Progress, of: int) -> None:
-        self._folder = folder
-        self._index = index
+    def __init__(self, archive: Writing, stop: _Stop, progress: Progress, of: int) -> None:
+        self._archive = archive
+        self._index = archive.index
         self._stop = stop
         self._progress = progress
         self._of = of
         self._done = 0
         self._writer: SegmentWriter | None = None
-        self._kept = len(index.segments)
+        self._kept = len(self._index.segments)
         """How many segments stay as they are. The segment that is being written comes after them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
-        try:
-            turn = 0
-            async for placed in fresh:
-                if self._stop.reached(placed):
-                    break
-                await self._take(placed)
-                turn += 1
-                if turn % COMMITS_PER_TURN == 0:
-                    self._progress(self._done, self._of)
-                    await asyncio.sleep(0)
-            await _in_thread(self._finish)
-            self._progress(self._done, self._of)
-        finally:
-            if self._writer is not None:
-                self._writer.discard()
+        turn = 0
+        async for placed in fresh:
+            if self._stop.reached(placed):
+                break
+            await self._take(placed)
+            turn += 1
+            if turn % COMMITS_PER_TURN == 0:
+                self._progress(self._done, self._of)
+                await asyncio.sleep(0)
+        await self._finish()
+        self._progress(self._done, self._of)
 
     async def _take(self, placed: Placed) -> None:
         if self._writer is None:
-            await _in_thread(self._open)
-        assert self._writer is not None
+            self._writer = await self._begin()
         self._done += self._writer.take(placed)
         if self._writer.is_full:
-            await _in_thread(self._finish)
+            await self._finish()
 
-    def _open(self) -> None:
-        self._writer = self._begin()
-
-    def _begin(self) -> SegmentWriter:
+    async def _begin(self) -> SegmentWriter:
         """Begin a segment. If the last one is not full, it is written again with the new commits, so that frequent runs
         do not make many files."""
         index = self._index
@@ -136,31 +130,23 @@ class _Work:
             again = index.segments[-1]
         self._kept = len(index.segments) - (again is not None)
         before = Index(index.context, index.partitions, index.segments[: self._kept])
-        writer = SegmentWriter(self._folder, index, before.last, before.ordinals())
+        writer = SegmentWriter(index, before.last, before.ordinals())
         if again is not None:
-            try:
-                for placed in read_segment(self._folder, index, again, before.ordinals()):
-                    writer.take(placed)
-            except BaseException:
-                writer.discard()
-                raise
+            store = self._archive.store
+            data = await load_segment(store, index.context, again)
+            await asyncio.to_thread(_copy, decoded(store, index, again, data, before.ordinals()), writer)
         return writer
 
-    def _finish(self) -> None:
+    async def _finish(self) -> None:
         if self._writer is not None:
-            replace_segments(self._folder, self._index, self._kept, self._writer.finish())
+            made, data = self._writer.finish()
+            await self._archive.add_segment(self._kept, made, data)
             self._writer = None
 
 
-async def _in_thread(work: Callable[[], None]) -> None:
-    """Run work with files without holding up the event loop. If it is cancelled, wait for its end: a thread cannot be
-    stopped, and must not write after the archive's lock was given up."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        raise
+def _copy(commits: Iterator[Placed], writer: SegmentWriter) -> None:
+    for placed in commits:
+        writer.take(placed)
 
 
 async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> None:

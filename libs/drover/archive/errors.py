@@ -28,7 +28,7 @@ class ChainBroken(DroverError):
 class FileDamaged(DroverError):
     """A file is damaged and cannot be used."""
 
-    def __init__(self, path: Path, reason: str, advice: str) -> None:
+    def __init__(self, path: Path | str, reason: str, advice: str) -> None:
         super().__init__(f"{path}: {reason}. {advice}")
         self.path = path
         self.reason = reason
@@ -37,7 +37,7 @@ class FileDamaged(DroverError):
 class ArchiveMissing(DroverError):
     """There is no archive, or none of this context."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(f"There is no archive in {path}: {reason}. `drover archive create` makes one.")
         self.path = path
 
@@ -45,7 +45,7 @@ class ArchiveMissing(DroverError):
 class ArchiveUnwritable(DroverError):
     """The archive cannot be written; its earlier content is intact."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(
             f"{path} cannot be written: {reason}. What the archive held before is intact. Free some space or "
             "choose another directory, then run the same command again: it resumes where it stopped."
@@ -54,10 +54,22 @@ class ArchiveUnwritable(DroverError):
         self.reason = reason
 
 
+class ArchiveUnreachable(DroverError):
+    """The bucket of the archive does not answer, or refuses."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(
+            f"{place} cannot be reached: {reason}. Check DROVER_ARCHIVE, DROVER_ARCHIVE_S3_ENDPOINT and the "
+            "credentials, and that the server runs."
+        )
+        self.place = place
+        self.reason = reason
+
+
 class FileUnwritable(DroverError):
     """A file could not be written. Nothing is left of it."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(f"{path} cannot be written: {reason}. No part of it was written; an earlier file is intact.")
         self.path = path
         self.reason = reason
@@ -66,7 +78,7 @@ class FileUnwritable(DroverError):
 class ArchiveBusy(DroverError):
     """Another process writes to this archive."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         super().__init__(f"{path} is being written by another process. Wait for it, or stop it.")
         self.path = path
 
@@ -111,7 +123,7 @@ class LogNotEmpty(DroverError):
 class NotWhole(DroverError):
     """The file holds only a part of a log; only a complete log can be imported."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(
             f"{path} cannot be imported: {reason}. Import a file that `drover events export` wrote without filters, "
             "from the first commit on."

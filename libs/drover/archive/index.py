@@ -1,24 +1,28 @@
-"""The index of a context's archive: a JSON file that lists its segments in order, each with its range and checksum."""
+"""The index of a context's archive: a JSON file that lists its segments in order, each with its range and checksum,
+and its snapshots."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from drover.archive.errors import ArchiveMissing, ArchiveUnwritable, FileDamaged
+from drover.archive.errors import ArchiveMissing, FileDamaged
+from drover.archive.store import ArchiveStore, FileMissing
 from drover.archive.text import is_valid_log
-from drover.embedded.private_file import write_private
 
 FORM: Final = 1
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
 """A segment with this much text, in bytes, is full and never written again."""
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
-_NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-\d{12,19}\.jsonl\.zst")
+SNAPSHOTS: Final = "snapshots"
+"""The folder of a context's snapshots."""
+COPY_ADVICE: Final = "Restore it from a copy of the archive."
+_NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-(\d{12,19})(\.g\d+)?\.jsonl\.zst")
+_SNAPSHOT_NAME: Final = re.compile(rf"{SNAPSHOTS}/[a-z0-9_]+-[A-Za-z0-9_.-]{{1,100}}-\d+(\.g\d+)?\.msgpack\.zst")
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -49,17 +53,19 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """One snapshot of a partition's state, in a file of its own."""
+    """A state of a partition, in a file of the archive."""
 
-    file: str
     partition: str
     version: str
+    """The version of the code that can read it."""
     seq: int
-    """The last commit in it."""
+    commit: str
+    """The last commit in the state: its sequence (`seq`) and its id."""
     saved_at: datetime
+    file: str
     bytes: int
     sha256: str
-    """Checksum of the snapshot before it was compressed. `bytes` is its size then."""
+    """Size and checksum of the compressed file."""
 
 
 class Index(msgspec.Struct):
@@ -70,6 +76,8 @@ class Index(msgspec.Struct):
     bottom: dict[str, int] = {}
     """By partition, the lowest sequence that its log still had after it was last purged."""
     snapshots: list[ArchivedSnapshot] = []
+    generation: int = 0
+    """How many writers a shared store has had. New file names contain it. 0 in a folder."""
 
     @property
     def bottom_seq(self) -> int:
@@ -97,8 +105,8 @@ class Index(msgspec.Struct):
         return {name: last for segment in self.segments for name, (_, last) in segment.ordinals.items()}
 
 
-def segment_name(context: str, first: int, last: int) -> str:
-    return f"{context}.{first:012d}-{last:012d}.jsonl.zst"
+def segment_name(context: str, first: int, last: int, generation: int) -> str:
+    return f"{context}.{first:012d}-{last:012d}{_mark(generation)}.jsonl.zst"
 
 
 def is_segment_name(name: str) -> bool:
@@ -107,53 +115,69 @@ def is_segment_name(name: str) -> bool:
 
 def last_of_name(name: str) -> int:
     """Return the sequence of the last commit of a segment, from its file name."""
-    return int(name.removesuffix(".jsonl.zst").rpartition("-")[2])
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    return int(found[1])
 
 
-def load_index(folder: Path) -> Index:
-    """Read the index of an archive. Raises ArchiveMissing if there is none, FileDamaged if it cannot be used."""
-    path = folder / INDEX_NAME
+def snapshot_name(partition: str, version: str, seq: int, generation: int) -> str:
+    """Return the file name of a snapshot. Raises ValueError for a version that cannot be a part of it."""
+    name = f"{SNAPSHOTS}/{partition}-{version}-{seq}{_mark(generation)}.msgpack.zst"
+    if not is_snapshot_name(name):
+        raise ValueError(f"{version!r} cannot be a part of a file name")
+    return name
+
+
+def is_snapshot_name(name: str) -> bool:
+    return _SNAPSHOT_NAME.fullmatch(name) is not None
+
+
+def _mark(generation: int) -> str:
+    return f".g{generation}" if generation else ""
+
+
+async def load_index(store: ArchiveStore, context: str) -> tuple[Index, str]:
+    """Read the index of an archive, and its version. Raises ArchiveMissing if there is none, FileDamaged if it cannot
+    be used."""
+    name = f"{context}/{INDEX_NAME}"
+    place = store.place(name)
     try:
-        if path.stat().st_size > INDEX_BYTES_MAX:
-            raise FileDamaged(path, "it is too large to be an index", "Restore it from a copy of the archive.")
-        index = msgspec.json.decode(path.read_bytes(), type=Index)
-    except (FileNotFoundError, NotADirectoryError):
-        raise ArchiveMissing(folder, "no index.json") from None
-    except OSError as error:
-        raise FileDamaged(path, error.strerror or str(error), "Run this as the user who made the archive.") from error
+        found = await store.read(name, INDEX_BYTES_MAX)
+        index = msgspec.json.decode(found.data, type=Index)
+    except FileMissing:
+        raise ArchiveMissing(store.place(context), "no index.json") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FileDamaged(path, f"it is malformed ({error})", "Restore it from a copy of the archive.") from None
-    _check(path, index)
-    return index
+        raise FileDamaged(place, f"it is malformed ({error})", COPY_ADVICE) from None
+    if index.context != context:
+        raise FileDamaged(place, f"it belongs to {index.context}", "Check --archive.")
+    _check(place, index)
+    return index, found.version
 
 
-def _check(path: Path, index: Index) -> None:
+def encode_index(index: Index) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
+
+
+def _check(path: str, index: Index) -> None:
     """Refuse an index in which commits are missing, or with file names that lead out of its folder."""
-    advice = "Restore it from a copy of the archive."
     if index.form != FORM:
         raise FileDamaged(path, f"it has format {index.form}", f"This program reads format {FORM}: use a newer one.")
     if not is_valid_log(index.context, index.partitions):
         reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
-        raise FileDamaged(path, reason, advice)
+        raise FileDamaged(path, reason, COPY_ADVICE)
     if not all(name in index.partitions and 1 <= seq <= index.last + 1 for name, seq in index.bottom.items()):
-        raise FileDamaged(path, f"the log cannot begin at {index.bottom}", advice)
+        raise FileDamaged(path, f"the log cannot begin at {index.bottom}", COPY_ADVICE)
+    for info in index.snapshots:
+        if not is_snapshot_name(info.file):
+            raise FileDamaged(path, f"{info.file!r} is not the name of a snapshot", COPY_ADVICE)
     after, ordinals = 0, dict.fromkeys(index.partitions, 0)
     for segment in index.segments:
         if not is_segment_name(segment.file):
-            raise FileDamaged(path, f"{segment.file!r} is not the name of a segment", advice)
+            raise FileDamaged(path, f"{segment.file!r} is not the name of a segment", COPY_ADVICE)
         if segment.first != after + 1 or segment.commits != segment.last - after:
-            raise FileDamaged(path, f"{segment.file} does not follow commit {after}", advice)
+            raise FileDamaged(path, f"{segment.file} does not follow commit {after}", COPY_ADVICE)
         for name, (first, last) in segment.ordinals.items():
             if name not in ordinals or first != ordinals[name] + 1 or last < first:
-                raise FileDamaged(path, f"events of {name} are missing before {segment.file}", advice)
+                raise FileDamaged(path, f"events of {name} are missing before {segment.file}", COPY_ADVICE)
             ordinals[name] = last
         after = segment.last
-
-
-def save_index(folder: Path, index: Index) -> None:
-    """Replace the index in one step, so that a crash of the machine leaves the old or the new one."""
-    path = folder / INDEX_NAME
-    try:
-        write_private(path, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")
-    except OSError as error:
-        raise ArchiveUnwritable(path, error.strerror or str(error)) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final, NoReturn
@@ -17,29 +16,19 @@ READ_COMMITS_MAX: Final = 256
 
 
 class ArchiveLog:
-    """One partition of the archive, or all (`*`). It caches the last segment that was read, because the next read is
-    often there."""
+    """One partition of the archive, or all (`*`)."""
 
     def __init__(self, archive: Archive, partition: Partition) -> None:
         names = archive.index.partitions
         if partition.name not in (ALL, *names):
-            raise ArchiveMissing(archive.folder, f"no partition {partition.name}, only {', '.join(names)}")
+            place = archive.store.place(archive.context)
+            raise ArchiveMissing(place, f"no partition {partition.name}, only {', '.join(names)}")
         self.partition = partition
-        self._archive = archive
-        self._ends = [segment.last for segment in archive.index.segments]
-        self._kept: tuple[str, list[Placed]] | None = None
+        self.archive = archive
 
-    def segment_at(self, seq: int) -> int:
-        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
-        number of segments."""
-        return bisect_left(self._ends, seq)
-
-    def commits_of(self, number: int) -> list[Placed]:
+    async def commits_of(self, number: int) -> list[Placed]:
         """Return the commits of this partition in a segment. Raises FileDamaged."""
-        segment = self._archive.index.segments[number]
-        if self._kept is None or self._kept[0] != segment.file:
-            self._kept = (segment.file, list(self._archive.commits_of(segment)))
-        return [placed for placed in self._kept[1] if self._is_ours(placed)]
+        return [placed for placed in await self.archive.segment(number) if self._is_ours(placed)]
 
     def _is_ours(self, placed: Placed) -> bool:
         return self.partition.name in (ALL, placed.partition)
@@ -55,23 +44,22 @@ class ArchiveLog:
         raise LogUnreachable("an archive is read-only")
 
     async def last(self) -> StoredCommit | None:
-        for number in range(len(self._ends) - 1, -1, -1):
-            if self._holds_ours(self._archive.index.segments[number]):
-                return self.commits_of(number)[-1].commit
+        segments = self.archive.index.segments
+        for number in range(len(segments) - 1, -1, -1):
+            if self._holds_ours(segments[number]):
+                return (await self.commits_of(number))[-1].commit
         return None
 
     async def get(self, seq: int) -> StoredCommit | None:
-        number = self.segment_at(seq)
-        if seq < 1 or number == len(self._ends):
-            return None
-        return next((placed.commit for placed in self.commits_of(number) if placed.commit.seq == seq), None)
+        found = await self.archive.get(seq)
+        return found.commit if found is not None and self._is_ours(found) else None
 
     async def context_end(self) -> int:
-        return self._archive.index.last
+        return self.archive.last
 
     @asynccontextmanager
     async def read(self, after: int) -> AsyncIterator[ArchiveReader]:
-        yield ArchiveReader(self, after, len(self._ends))
+        yield ArchiveReader(self, after, len(self.archive.index.segments))
 
 
 class ArchiveReader:
@@ -80,7 +68,7 @@ class ArchiveReader:
     def __init__(self, log: ArchiveLog, after: int, segments: int) -> None:
         self._log = log
         self._after = after
-        self._number = log.segment_at(after + 1)
+        self._number = log.archive.number_of(after + 1)
         self._segments = segments
         self._read: list[Placed] = []
 
@@ -88,7 +76,7 @@ class ArchiveReader:
         while not self._read:
             if self._number == self._segments:
                 raise LogUnreachable("the archive ends here")
-            commits = self._log.commits_of(self._number)
+            commits = await self._log.commits_of(self._number)
             self._read = [placed for placed in commits if placed.commit.seq > self._after]
             self._number += 1
         batch, self._read = self._read[:READ_COMMITS_MAX], self._read[READ_COMMITS_MAX:]

@@ -1,130 +1,121 @@
-"""Keeps snapshots of states beside the segments: those that a purge relies on, and one of each day."""
+"""Keeps snapshots of states in the archive: those that a purge relies on, and one of each day."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import tempfile
-from collections.abc import AsyncIterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
-from hashlib import sha256
-from pathlib import Path
-from typing import IO, Any, Final
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from datetime import datetime
+from typing import Final
 
-import zstandard
+import msgspec
 
-from drover.archive.archive import opened_for_writing
-from drover.archive.errors import ArchiveUnwritable, FileDamaged
-from drover.archive.index import ArchivedSnapshot, Index, save_index
-from drover.archive.segment import COPY_ADVICE, TEMPORARY
-from drover.embedded.private_file import sync_directory
+from drover.archive.archive import Archive
+from drover.archive.errors import ArchiveMissing, FileDamaged
+from drover.archive.index import ArchivedSnapshot
+from drover.archive.store import ArchiveStore
+from drover.archive.writing import writing
+from drover.eventlog.log import Partition
+from drover.eventlog.snapshots import SnapshotDamaged, SnapshotInfo
+from drover.writer.fold import FoldImage
 
-FOLDER: Final = "snapshots"
 GENERATIONS: Final = 2
 """How many of the newest snapshots of each partition and version stay, besides the last one of each day."""
-READ_BYTES: Final = 512 * 1024
-LEVEL: Final = 3
 
 
 async def archive_snapshot(
-    directory: Path, context: str, *, partition: str, version: str, seq: int, chunks: AsyncIterable[bytes]
+    store: ArchiveStore,
+    partition: Partition,
+    *,
+    version: str,
+    seq: int,
+    commit: str,
+    saved_at: datetime,
+    chunks: AsyncIterable[bytes],
 ) -> ArchivedSnapshot:
-    """Write a snapshot into the archive of a context, read it back, and list it in the index. Raises ArchiveUnwritable,
-    ArchiveBusy or FileDamaged; then the index is unchanged."""
-    with opened_for_writing(directory, context, [partition]) as (folder, index):
-        made = await _write(folder, partition, version, seq, chunks)
-        await asyncio.to_thread(_check, folder, made)
-        _list(index, made)
-        await asyncio.to_thread(save_index, folder, index)
-        _sweep(folder, index)
+    """Write a snapshot into the archive of a context, and read it back. Then take those out that are no longer needed.
+
+    Raises FileDamaged if it could not be read back: then the archive does not list it. Raises ArchiveMissing if the
+    context has no archive yet.
+    """
+    async with writing(store, partition.context) as opened:
+        made = await opened.add_snapshot(
+            partition=partition.name, version=version, seq=seq, commit=commit, saved_at=saved_at, chunks=chunks
+        )
+        try:
+            async for _ in Archive(store, partition.context, opened.index).read_snapshot(made):
+                pass
+        except FileDamaged:
+            await opened.keep_snapshots([one for one in opened.index.snapshots if one != made])
+            raise
+        await opened.keep_snapshots(needed(opened.index.snapshots))
         return made
 
 
-def newest_snapshot(snapshots: Sequence[ArchivedSnapshot], partition: str, version: str) -> ArchivedSnapshot | None:
-    """Return the newest archived snapshot of a partition and version, or None."""
-    ours = [one for one in snapshots if (one.partition, one.version) == (partition, version)]
-    return max(ours, key=lambda one: one.seq, default=None)
-
-
-async def _write(
-    folder: Path, partition: str, version: str, seq: int, chunks: AsyncIterable[bytes]
-) -> ArchivedSnapshot:
-    name = f"{FOLDER}/{partition}-{version}-{seq:012d}.msgpack.zst"
-    digest, size = sha256(), 0
-    path: Path | None = None
-    try:
-        (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)  # mode 600
-        path = Path(temporary)
-        with os.fdopen(descriptor, "wb") as file:
-            compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
-            async for chunk in chunks:
-                digest.update(chunk)
-                size += len(chunk)
-                file.write(await asyncio.to_thread(compress.compress, chunk))
-            file.write(compress.flush())
-            await asyncio.to_thread(_sync, file)
-        path.replace(folder / name)
-        sync_directory(folder / FOLDER)
-    except OSError as error:
-        raise ArchiveUnwritable(folder, error.strerror or str(error)) from error
-    finally:
-        if path is not None:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-    return ArchivedSnapshot(
-        file=name,
-        partition=partition,
-        version=version,
-        seq=seq,
-        saved_at=datetime.now(UTC),
-        bytes=size,
-        sha256=digest.hexdigest(),
-    )
-
-
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _check(folder: Path, made: ArchivedSnapshot) -> None:
-    for _ in read_snapshot(folder, made):
-        pass
-
-
-def read_snapshot(folder: Path, snapshot: ArchivedSnapshot) -> Iterator[bytes]:
-    """Yield a snapshot in chunks. Raises FileDamaged, at the latest after the last chunk."""
-    path = folder / snapshot.file
-    digest = sha256()
-    try:
-        with path.open("rb") as file:
-            source: Any = zstandard.ZstdDecompressor().stream_reader(file)
-            while chunk := source.read(READ_BYTES):
-                digest.update(chunk)
-                yield chunk
-    except (OSError, zstandard.ZstdError) as error:
-        raise FileDamaged(path, str(error), COPY_ADVICE) from error
-    if digest.hexdigest() != snapshot.sha256:
-        raise FileDamaged(path, "its checksum does not match the index", COPY_ADVICE)
-
-
-def _sweep(folder: Path, index: Index) -> None:
-    """Delete the files that the index does not list: they were taken out, or their writer was killed."""
-    listed = {snapshot.file for snapshot in index.snapshots}
-    for file in (folder / FOLDER).iterdir():
-        if f"{FOLDER}/{file.name}" not in listed:
-            file.unlink(missing_ok=True)
-
-
-def _list(index: Index, made: ArchivedSnapshot) -> None:
-    """Add a snapshot to the index, and take those out that are no longer needed."""
-    others = [one for one in index.snapshots if one.file != made.file]
-    every = sorted([*others, made], key=lambda one: one.seq)
-    of_days = {(one.partition, one.version, one.saved_at.date()): one.file for one in every}
-    kept = set(of_days.values())
+def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
+    """Return the snapshots that stay: the newest ones of each partition and version, and the last one of each day."""
+    every = sorted(snapshots, key=lambda one: one.seq)
+    last_of_days = {(one.partition, one.version, one.saved_at.date()): one for one in every}
+    kept = {one.file for one in last_of_days.values()}
     for one in every:
         same = [other for other in every if (other.partition, other.version) == (one.partition, one.version)]
         kept |= {newest.file for newest in same[-GENERATIONS:]}
-    index.snapshots = [one for one in every if one.file in kept]
+    return [one for one in every if one.file in kept]
+
+
+class ArchivedSnapshots:
+    """The snapshots of an archive, for writers that find none in NATS (a `SnapshotSource`), and for the past."""
+
+    def __init__(self, store: ArchiveStore) -> None:
+        self._store = store
+
+    async def infos(self, partition: Partition) -> list[SnapshotInfo]:
+        """Return the snapshots of all versions, the newest first. Empty if there is no archive."""
+        try:
+            archive = await Archive.open(self._store, partition.context)
+        except ArchiveMissing:
+            return []
+        return [_info(partition, one) for one in archive.snapshots(partition.name)]
+
+    async def read(self, info: SnapshotInfo) -> AsyncGenerator[bytes, None]:
+        """Yield the snapshot in chunks. Raises SnapshotDamaged."""
+        archive = await Archive.open(self._store, info.partition.context)
+        try:
+            for one in archive.snapshots(info.partition.name):
+                if one.file == info.id:
+                    async for chunk in archive.read_snapshot(one):
+                        yield chunk
+                    return
+        except FileDamaged as error:
+            raise SnapshotDamaged(str(error)) from error
+        raise SnapshotDamaged("it is gone")
+
+    async def put(self, partition: Partition, version: str, seq: int, at: datetime, image: bytes) -> None:
+        """Keep the state of a moment, for the past. Storing the same one again does no harm."""
+        commit = msgspec.msgpack.decode(image, type=FoldImage).commit
+        await archive_snapshot(
+            self._store, partition, version=version, seq=seq, commit=commit, saved_at=at, chunks=_one(image)
+        )
+
+    async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
+        """Return the newest state of this version that was saved at or before a time, or None."""
+        for info in await self.infos(partition):
+            if info.version == version and info.saved_at <= at:
+                return b"".join([chunk async for chunk in self.read(info)])
+        return None
+
+
+def _info(partition: Partition, one: ArchivedSnapshot) -> SnapshotInfo:
+    return SnapshotInfo(
+        partition=partition,
+        version=one.version,
+        id=one.file,
+        seq=one.seq,
+        commit=one.commit,
+        bytes=one.bytes,
+        saved_at=one.saved_at,
+        chunks=1,
+        sha256=one.sha256,
+    )
+
+
+async def _one(image: bytes) -> AsyncGenerator[bytes, None]:
+    yield image

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 import structlog
 from nats.aio.client import Client
 
+from drover.archive.archive import Archive
 from drover.archive.errors import ArchiveMissing, FileDamaged, ForeignArchive
-from drover.archive.folder import FolderArchive
+from drover.archive.opening import open_store
 from drover.archive.text import Placed
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import (
@@ -42,11 +42,17 @@ log = structlog.get_logger("drover.archive")
 class ArchivedLog(Protocol):
     """The archive of one context, as it was when it was opened."""
 
-    last: int
-    """The sequence of the newest archived commit; `last_commit` is its id."""
-    last_commit: str
-    partitions: Collection[str]
-    """The partitions that have archived commits."""
+    @property
+    def last(self) -> int:
+        """The sequence of the newest archived commit."""
+
+    @property
+    def last_commit(self) -> str:
+        """The id of the newest archived commit."""
+
+    @property
+    def partitions(self) -> Collection[str]:
+        """The partitions that have archived commits."""
 
     def commits(self, after: int) -> AsyncIterator[Placed]: ...
 
@@ -77,7 +83,7 @@ def open_log(client: Client, partition: Partition, archive: str | None) -> Event
 
 def open_archive(archive: str, context: str) -> OpenArchive:
     """Return the function that opens the archive of a context. `archive`: the setting DROVER_ARCHIVE."""
-    return partial(FolderArchive.open, Path(archive), context)
+    return partial(Archive.open, open_store(archive), context)
 
 
 class WholeLog:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 import structlog
 from nats.aio.client import Client
 
+from drover.archive.opening import open_store
+from drover.archive.snapshots import ArchivedSnapshots
 from drover.archive.whole_log import open_log
 from drover.bus.client import CommandBus
 from drover.bus.commits import CommitFeed
@@ -87,6 +89,12 @@ class Host:
     def open_log(self, partition: Partition) -> EventLog:
         """Open the log of a partition, with what has moved from its stream to the archive."""
         return open_log(self.client, partition, self.settings.archive)
+
+    @cached_property
+    def archived_snapshots(self) -> ArchivedSnapshots | None:
+        """The snapshots in the archive. None: there is no archive."""
+        archive = self.settings.archive
+        return None if archive is None else ArchivedSnapshots(open_store(archive))
 
     def has_reactors_off(self, context: str) -> bool:
         if context in self.reactors_off:

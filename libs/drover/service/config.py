@@ -42,6 +42,7 @@ from drover.service.setting_types import (
     Seconds,
     Secrets,
     Size,
+    Word,
 )
 
 PREFIX: Final = "DROVER_"
@@ -105,6 +106,15 @@ class Settings(Section, frozen=True, kw_only=True):
     log_max: Size | None = None
     """The most that the log of each context may hold, before compression; then it is read-only. Not set: no limit.
     `drover up` applies it at every start, otherwise only new logs get it: change others with `nats stream edit`."""
+    archive_s3_endpoint: HttpUrl | None = None
+    """The server of an archive in a bucket (s3://bucket/prefix), if it is not that of AWS."""
+    archive_s3_region: Word | None = None
+    """The region of the bucket. Not set: us-east-1, which most servers other than AWS accept."""
+    archive_s3_key_id: Word | None = None
+    """The id of the access key. Not set: the credentials of the container or machine, as other AWS programs find
+    them."""
+    archive_s3_secret: Word | None = None
+    """The secret of that access key."""
     postgres_url: PostgresUrl
     """The database of the read models. The farm keeps working while it is down."""
     postgres_connections_max: Connections = 8

@@ -154,8 +154,8 @@ Nas = Annotated[
 ArchivePlace = Annotated[
     str,
     text(
-        "a folder",
-        r"^(?![a-z0-9]+://)[^\x00-\x1f]+\Z",
+        "a folder, or s3://bucket/prefix",
+        r"^(?!s3:)[^\x00-\x1f]+\Z|^s3://[^\s/@]+(/[^\s]*)?\Z",
         chars_max=1000,
         example="/backup/drover",
     ),

@@ -107,7 +107,7 @@ def _films(host: Host) -> Films:
 
 
 def _past(host: Host) -> Assembly:
-    checkpoints = FoldCheckpoints(host.pool)
+    checkpoints = FoldCheckpoints(host.pool, host.archived_snapshots)
     places = {
         context: Place(decider_of, host.log(context))
         for context, decider_of in (("fleet", fleet_decider), ("render", render_decider))

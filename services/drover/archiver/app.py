@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import structlog
 from uuid_utils import uuid4
 
+from drover.archive.opening import open_store
 from drover.archive.retention import parse_keep
 from drover.archiver.archiver import Archiver
 from drover.archiver.context_archiver import ContextArchiver
-from drover.archiver.keeper import FolderKeeper
+from drover.archiver.keeper import ArchiveKeeper
 from drover.archiver.newest_snapshots import StoredSnapshots
 from drover.archiver.positions import ReaderPositions
 from drover.archiver.settings import ArchiverSettings
@@ -44,10 +44,10 @@ def assemble(host: Host) -> Assembly:
     )
     positions = ReaderPositions(client, host.pool)
     snapshots = StoredSnapshots(JetStreamSnapshots(client), DECIDERS)
-    directory, keep = Path(host.settings.archive), parse_keep(settings.log_keep)
+    store, keep = open_store(host.settings.archive), parse_keep(settings.log_keep)
     archiver = Archiver(
         [
-            ContextArchiver(client, partitions, FolderKeeper(directory, context), positions, snapshots, keep)
+            ContextArchiver(client, partitions, ArchiveKeeper(store, context), positions, snapshots, keep)
             for context, partitions in host.partitions.items()
         ],
         lease,

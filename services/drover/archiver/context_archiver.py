@@ -30,7 +30,9 @@ class Keeper(Protocol):
 
     async def snapshot(self, partition: str, version: str) -> int: ...
 
-    async def save_snapshot(self, partition: str, newest: NewestSnapshot) -> None: ...
+    async def save_snapshot(self, newest: NewestSnapshot) -> None: ...
+
+    async def record_bottom(self, partition: str, bottom: int) -> None: ...
 
 
 class Positions(Protocol):
@@ -106,6 +108,7 @@ class ContextArchiver:
         assert first is not None, "the last commit is there"
         metrics.BOTTOM.labels(self.context, partition.name).set(max(limit.below, first.seq))
         if limit.below > first.seq:
+            await self._keeper.record_bottom(partition.name, limit.below)
             purged = await purge(self._client, partition, below=limit.below, archived=archived)
             metrics.PURGED.labels(self.context).inc(purged)
             log.info("log_purged", partition=str(partition), below=limit.below, commits=purged, held_by=limit.reason)
@@ -116,14 +119,14 @@ class ContextArchiver:
     async def _with_newer_snapshot(self, partition: Partition, standing: Standing) -> Limit:
         """Archive the newest snapshot, if it is newer than the archived one, and decide again."""
         newest = await self._snapshots.newest(partition)
-        if newest is None or newest.seq <= standing.snapshot:
+        if newest is None or newest.info.seq <= standing.snapshot:
             return purge_limit(standing)
-        await self._keeper.save_snapshot(partition.name, newest)
+        await self._keeper.save_snapshot(newest)
         return purge_limit(
             Standing(
                 last=standing.last,
                 archived=standing.archived,
-                snapshot=newest.seq,
+                snapshot=newest.info.seq,
                 positions=standing.positions,
                 unwanted=standing.unwanted,
             )

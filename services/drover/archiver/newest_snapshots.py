@@ -9,15 +9,12 @@ import msgspec
 
 from drover.domain.decider import Decider
 from drover.eventlog.log import Partition
-from drover.eventlog.snapshots import CHUNK_BYTES, SnapshotStore
-from drover.writer.fold import FoldImage
+from drover.eventlog.snapshots import SnapshotInfo, SnapshotSource
 from drover.writer.snapshots import snapshot_version
 
 
 class NewestSnapshot(msgspec.Struct, frozen=True):
-    version: str
-    seq: int
-    """The last commit in it."""
+    info: SnapshotInfo
     chunks: AsyncIterator[bytes]
 
 
@@ -28,8 +25,8 @@ class NewestSnapshots(Protocol):
 
 
 class StoredSnapshots:
-    def __init__(self, store: SnapshotStore, deciders: Mapping[str, Decider[Any]]) -> None:
-        self._store = store
+    def __init__(self, source: SnapshotSource, deciders: Mapping[str, Decider[Any]]) -> None:
+        self._source = source
         self._deciders = deciders
 
     def version(self, context: str) -> str:
@@ -37,12 +34,7 @@ class StoredSnapshots:
 
     async def newest(self, partition: Partition) -> NewestSnapshot | None:
         version = self.version(partition.context)
-        data = await self._store.load(partition, version)
-        if data is None:
-            return None
-        return NewestSnapshot(version, msgspec.msgpack.decode(data, type=FoldImage).seq, _chunks(data))
-
-
-async def _chunks(data: bytes) -> AsyncIterator[bytes]:
-    for begin in range(0, len(data), CHUNK_BYTES):
-        yield data[begin : begin + CHUNK_BYTES]
+        for info in await self._source.infos(partition):
+            if info.version == version:
+                return NewestSnapshot(info, self._source.read(info))
+        return None

@@ -27,6 +27,7 @@ from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.validation import validate
 from drover.eventlog.log import OpenLog, Partition
+from drover.eventlog.snapshots import SnapshotSource
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.service.config import Settings
@@ -50,11 +51,12 @@ class Cleanup:
         settings: CleanupSettings,
         *,
         open_log: OpenLog,
+        archived: SnapshotSource | None = None,
         instance: str,
         lease_token: str | None = None,
     ) -> None:
         self.writer: Writer[Analyses] = nats_writer(
-            client, ANALYSIS, instance=instance, lease_token=lease_token, open_log=open_log
+            client, ANALYSIS, instance=instance, lease_token=lease_token, open_log=open_log, archived=archived
         )
         self._cron = CleanupCron(self.writer, Schedule(settings.cleanup_cron), cleanup_options(settings))
         self.audit = Audit(open_log(Partition(ANALYSIS.context)), self.writer)
@@ -112,6 +114,7 @@ def assemble(host: Host) -> Assembly:
         host.client,
         settings,
         open_log=host.open_log,
+        archived=host.archived_snapshots,
         instance=host.settings.instance,
         lease_token=host.lease_token,
     )

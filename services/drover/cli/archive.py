@@ -16,6 +16,7 @@ from rich.text import Text
 from drover.archive.archive import Archive, archived_contexts
 from drover.archive.creating import Archived, create
 from drover.archive.errors import FileDamaged
+from drover.archive.opening import open_store
 from drover.cli.archive_target import Whole, place_of
 from drover.cli.bar import bar
 from drover.cli.errors import NoSuchLog
@@ -30,7 +31,7 @@ from drover.domain.contexts import CONTEXTS
 
 @asynchronous
 async def create_command(
-    directory: Path,
+    address: str,
     contexts: tuple[str, ...],
     before: datetime | None,
     up_to: int | None,
@@ -45,7 +46,7 @@ async def create_command(
         for context in contexts or await _contexts_of(client):
             logs = await logs_of(client, context, target.archive)
             with bar(f"archive {context}", quiet=as_json) as tell:
-                made.append(await create(directory, logs, up_to=up_to, before=before, progress=tell))
+                made.append(await create(open_store(address), logs, up_to=up_to, before=before, progress=tell))
             if as_json:
                 print_json(made[-1])
     if not as_json:
@@ -57,17 +58,18 @@ async def create_command(
     return Exit.OK
 
 
-def list_command(directory: Path, contexts: tuple[str, ...], each: bool, as_json: bool) -> None:
-    archives = _archives(directory, contexts)
+@asynchronous
+async def list_command(address: str, contexts: tuple[str, ...], each: bool, as_json: bool) -> Exit:
+    archives = await _archives(address, contexts)
     if as_json:
         for one in archives:
             print_json(one.index if each else _summary(one))
-        return
+        return Exit.OK
     if each:
         for segment in (segment for one in archives for segment in one.index.segments):
             times = f"{_minute(segment.first_at)} to {_minute(segment.last_at)}"
             click.echo(f"{segment.file:<48} {segment.events:>9,} events  {segment.bytes:>11,} bytes  {times}")
-        return
+        return Exit.OK
     shown = _table("context", "commits", "events", "from", "to", "bytes", "segments")
     for one in archives:
         s = _summary(one)
@@ -75,6 +77,7 @@ def list_command(directory: Path, contexts: tuple[str, ...], each: bool, as_json
         counts = (f"{s['commits']:,}", f"{s['events']:,}")
         shown.add_row(one.context, *counts, first, last, f"{s['bytes']:,}", f"{s['segments']:,}")
     console().print(shown)
+    return Exit.OK
 
 
 def _minute(at: datetime | None) -> str:
@@ -92,15 +95,18 @@ def _summary(one: Archive) -> dict[str, Any]:
         "last_at": segments[-1].last_at if segments else None,
         "bytes": sum(segment.bytes for segment in segments),
         "segments": len(segments),
+        "snapshots": len(one.index.snapshots),
+        "bottom": one.first,
     }
 
 
-def verify_command(directory: Path, contexts: tuple[str, ...], as_json: bool) -> None:
+@asynchronous
+async def verify_command(address: str, contexts: tuple[str, ...], as_json: bool) -> Exit:
     damaged: list[FileDamaged] = []
     screen = console()
-    for one in _archives(directory, contexts):
+    for one in await _archives(address, contexts):
         with bar(f"verify {one.context}", quiet=as_json) as tell:
-            found = one.verify(tell)
+            found = await one.verify(tell)
         damaged += found
         if as_json:
             wrong = [{"file": str(damage.path), "reason": damage.reason} for damage in found]
@@ -110,17 +116,17 @@ def verify_command(directory: Path, contexts: tuple[str, ...], as_json: bool) ->
             screen.print(Text.assemble(f"{one.context:<10} ", (said, "green")))
         for damage in [] if as_json else found:
             screen.print(Text(printable(str(damage)), "red"), soft_wrap=True)
-    click.get_current_context().exit(Exit.FAILED if damaged else Exit.OK)
+    return Exit.FAILED if damaged else Exit.OK
 
 
 @asynchronous
 async def restore_command(
-    directory: Path, contexts: tuple[str, ...], forget: bool, as_json: bool, data_dir: Path | None
+    address: str, contexts: tuple[str, ...], forget: bool, as_json: bool, data_dir: Path | None
 ) -> Exit:
-    archives = _archives(directory, contexts)
+    archives = await _archives(address, contexts)
     for one in archives:
         with bar(f"verify {one.context}", quiet=as_json) as tell:
-            if damaged := one.verify(tell):
+            if damaged := await one.verify(tell):
                 raise damaged[0]
     async with place_of(data_dir, forget=forget) as place:
         wholes = [_whole(one) for one in archives if one.index.segments]
@@ -143,8 +149,9 @@ def _whole(one: Archive) -> Whole:
     return Whole(one.context, one.index.partitions, one)
 
 
-def _archives(directory: Path, contexts: Sequence[str]) -> list[Archive]:
-    return [Archive(directory, context) for context in contexts or archived_contexts(directory)]
+async def _archives(address: str, contexts: Sequence[str]) -> list[Archive]:
+    store = open_store(address)
+    return [await Archive.open(store, context) for context in contexts or await archived_contexts(store)]
 
 
 async def _contexts_of(client: Client) -> list[str]:

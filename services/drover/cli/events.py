@@ -38,15 +38,15 @@ async def tail(
     last: int | None,
     wanted: Wanted,
     follow: bool,
-    archive_dir: Path | None,
+    archive_address: str | None,
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
     if sum(given is not None for given in (from_n, wanted.since, last)) > 1:
         raise click.UsageError("--from, --since and --last each set the start: give only one of them.")
     wanted = msgspec.structs.replace(wanted, from_n=from_n or 0)
-    follow = follow and archive_dir is None and wanted.until is None
-    async with opened(data_dir, archive_dir, context, partition) as source:
+    follow = follow and archive_address is None and wanted.until is None
+    async with opened(data_dir, archive_address, context, partition) as source:
         if from_n is not None:
             refuse_many(source)
         count = LAST_DEFAULT if last is None else last
@@ -120,11 +120,11 @@ async def show(
     event: int | tuple[int, int],
     context: str,
     partition: str | None,
-    archive_dir: Path | None,
+    archive_address: str | None,
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
-    async with opened(data_dir, archive_dir, context, partition) as source:
+    async with opened(data_dir, archive_address, context, partition) as source:
         if isinstance(event, int):
             refuse_many(source)
         log = source.asked

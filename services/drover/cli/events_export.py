@@ -37,10 +37,10 @@ async def export(
     wanted: Wanted,
     limit: int | None,
     cloudevents: bool,
-    archive_dir: Path | None,
+    archive_address: str | None,
     data_dir: Path | None,
 ) -> Exit:
-    async with opened(data_dir, archive_dir, context, partition) as source:
+    async with opened(data_dir, archive_address, context, partition) as source:
         whole = source.whole and wanted.everything and limit is None and not cloudevents
         with _written(output) as write, bar(f"export {context}", quiet=output is None) as tell:
             work = _Export(source, write, tell)

@@ -26,13 +26,13 @@ async def grep(
     wanted: Wanted,
     limit: int | None,
     cloudevents: bool,
-    archive_dir: Path | None,
+    archive_address: str | None,
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
     wanted = msgspec.structs.replace(wanted, pattern=pattern)
     search = Search(limit)
-    async with opened(data_dir, archive_dir, context, partition) as source:
+    async with opened(data_dir, archive_address, context, partition) as source:
         display = None if cloudevents else display_as(as_json)
         await while_somebody_reads(search.run(source, wanted, display))
     return Exit.OK if search.found else Exit.NOT_FOUND

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -66,10 +65,9 @@ partition_option: Final = click.option(
 )
 archive_option: Final = click.option(
     "--archive",
-    "archive_dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Read this archive instead of the log. No server is needed.",
+    "archive_address",
+    metavar="ARCHIVE",
+    help="Read this archive (a directory, or s3://bucket/prefix) instead of the log. NATS is not needed.",
 )
 limit_option: Final = click.option("--limit", type=Number(1), metavar="N", help="Stop after N events.")
 

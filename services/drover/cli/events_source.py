@@ -14,6 +14,7 @@ import msgspec
 
 from drover.archive.archive import Archive
 from drover.archive.log import ArchiveLog
+from drover.archive.opening import open_store
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import Placed
 from drover.archive.whole_log import open_log
@@ -46,10 +47,10 @@ class Source(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def opened(
-    data_dir: Path | None, archive_dir: Path | None, context: str, partition: str | None
+    data_dir: Path | None, archive_address: str | None, context: str, partition: str | None
 ) -> AsyncIterator[Source]:
-    if archive_dir is not None:
-        archive = Archive(archive_dir, context)
+    if archive_address is not None:
+        archive = await Archive.open(open_store(archive_address), context)
         names = archive.index.partitions
         yield _source(context, names, partition, lambda where: ArchiveLog(archive, where))
         return

@@ -11,6 +11,8 @@ from typing import Any, Final, cast
 import click
 import msgspec
 
+from drover.archive.opening import open_store
+from drover.archive.snapshots import ArchivedSnapshots
 from drover.cli.bar import Tell, bar
 from drover.cli.events_source import Source, opened
 from drover.cli.exits import Exit
@@ -50,7 +52,7 @@ async def state(
     at: datetime | None,
     context: str,
     entity: str | None,
-    archive_dir: Path | None,
+    archive_address: str | None,
     as_json: bool,
     data_dir: Path | None,
 ) -> Exit:
@@ -59,10 +61,10 @@ async def state(
         raise click.UsageError(f"{at.isoformat()} is in the future. Give --as-of a time in the past.")
     moment = at or now
     found = 0
-    async with opened(data_dir, archive_dir, context, None) as source:
+    async with opened(data_dir, archive_address, context, None) as source:
         for log in source.logs:
             with bar(f"fold {context}", quiet=as_json) as tell:
-                begin = None if archive_dir is not None else await _checkpoint(data_dir, log, moment)
+                begin = None if archive_address is not None else await _checkpoint(data_dir, log, moment)
                 stood = await stood_at(DECIDERS[context], log, moment, begin, tell)
             if entity is not None:
                 stood.state = about(stood.state, entity)
@@ -77,11 +79,13 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
     """Load the latest checkpoint up to the time `at`. None if there is none, or no Postgres: then the state is computed
     from the first event, which takes longer."""
     decider = DECIDERS[log.partition.context]
-    if (postgres := find_target(data_dir).postgres) is None:
+    target = find_target(data_dir)
+    if target.postgres is None:
         return None
+    archived = None if target.archive is None else ArchivedSnapshots(open_store(target.archive))
     try:
-        async with open_pool(postgres, NAME, 1) as pool:
-            return await FoldCheckpoints(pool).before(log.partition, snapshot_version(decider), at)
+        async with open_pool(target.postgres, NAME, 1) as pool:
+            return await FoldCheckpoints(pool, archived).before(log.partition, snapshot_version(decider), at)
     except POSTGRES_AWAY:
         return None
 

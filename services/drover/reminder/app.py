@@ -24,6 +24,7 @@ from drover.domain.reminder.policy import Policy
 from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.validation import validate
 from drover.eventlog.log import OpenLog, Partition
+from drover.eventlog.snapshots import SnapshotSource
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.reminder.edge.alarms import Alarms
@@ -85,6 +86,7 @@ class ReminderService:
         partitions: Sequence[Partition],
         lease_token: str | None = None,
         open_log: OpenLog | None = None,
+        archived: SnapshotSource | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
@@ -100,6 +102,7 @@ class ReminderService:
                 lease_token=lease_token,
                 peers=self._peers,
                 open_log=open_log,
+                archived=archived,
             )
             for name in names
         ]
@@ -202,6 +205,7 @@ def assemble(host: Host) -> Assembly:
         partitions=partitions,
         lease_token=host.lease_token,
         open_log=host.open_log,
+        archived=host.archived_snapshots,
     )
     edge = ReminderEdge(
         host.settings,

@@ -19,6 +19,7 @@ from drover.domain.render.policy import Policy
 from drover.domain.render.polling import Pace
 from drover.domain.render.state import RenderQueue
 from drover.eventlog.log import OpenLog
+from drover.eventlog.snapshots import SnapshotSource
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.nas.opening import open_nas
@@ -59,6 +60,7 @@ def render_writer(
     instance: str,
     lease_token: str | None = None,
     open_log: OpenLog | None = None,
+    archived: SnapshotSource | None = None,
 ) -> Writer[RenderQueue]:
     policy = Policy(
         lease_s=settings.render_lease_s,
@@ -66,7 +68,14 @@ def render_writer(
         retries=settings.render_retries,
         retry_base_s=settings.render_retry_base_s,
     )
-    return nats_writer(client, render_decider(policy), instance=instance, lease_token=lease_token, open_log=open_log)
+    return nats_writer(
+        client,
+        render_decider(policy),
+        instance=instance,
+        lease_token=lease_token,
+        open_log=open_log,
+        archived=archived,
+    )
 
 
 def worker_ids(base: str | None, count: int) -> list[str]:
@@ -148,6 +157,7 @@ def assemble(host: Host) -> Assembly:
         instance=host.settings.instance,
         lease_token=host.lease_token,
         open_log=host.open_log,
+        archived=host.archived_snapshots,
     )
     audit = Audit(host.log(RENDER.context), writer)
     writing = Component("render writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)

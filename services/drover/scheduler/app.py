@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.state import Fleet
 from drover.eventlog.log import OpenLog
+from drover.eventlog.snapshots import SnapshotSource
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.scheduler.watch import PresenceWatch
@@ -23,11 +24,17 @@ class Scheduler:
     """The part of the service that runs in each process. One process leads; the others can take over at once."""
 
     def __init__(
-        self, client: Client, *, instance: str, lease_token: str | None = None, open_log: OpenLog | None = None
+        self,
+        client: Client,
+        *,
+        instance: str,
+        lease_token: str | None = None,
+        open_log: OpenLog | None = None,
+        archived: SnapshotSource | None = None,
     ) -> None:
         self._client = client
         self.writer: Writer[Fleet] = nats_writer(
-            client, FLEET, instance=instance, lease_token=lease_token, open_log=open_log
+            client, FLEET, instance=instance, lease_token=lease_token, open_log=open_log, archived=archived
         )
 
     @asynccontextmanager
@@ -40,7 +47,11 @@ class Scheduler:
 
 def assemble(host: Host) -> Assembly:
     scheduler = Scheduler(
-        host.client, instance=host.settings.instance, lease_token=host.lease_token, open_log=host.open_log
+        host.client,
+        instance=host.settings.instance,
+        lease_token=host.lease_token,
+        open_log=host.open_log,
+        archived=host.archived_snapshots,
     )
     writer = scheduler.writer
     return Assembly(

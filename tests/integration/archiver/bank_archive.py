@@ -7,11 +7,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from drover.archive.folder import FolderArchive
+from drover.archive.archive import Archive
+from drover.archive.folder_store import FolderStore
 from drover.archive.retention import Keep
 from drover.archive.whole_log import WholeLog
 from drover.archiver.context_archiver import ContextArchiver
-from drover.archiver.keeper import FolderKeeper
+from drover.archiver.keeper import ArchiveKeeper
 from drover.archiver.newest_snapshots import StoredSnapshots
 from drover.bus.connection import connected
 from drover.eventlog.follow import follow
@@ -42,15 +43,16 @@ class AtTheEnd:
 class BankArchive:
     def __init__(self, client, context, directory):
         self.client, self.context, self.directory = client, context, directory
+        self.store = FolderStore(directory)
         self.partition = Partition(context)
         self.stream = JetStreamLog(client, self.partition)
         self.snapshots = StoredSnapshots(JetStreamSnapshots(client), {context: bank(context)})
-        self.keeper = FolderKeeper(directory, context)
+        self.keeper = ArchiveKeeper(self.store, context)
         self.positions = AtTheEnd(client)
 
     @property
     def whole(self):
-        return WholeLog(self.stream, partial(FolderArchive.open, self.directory, self.context))
+        return WholeLog(self.stream, partial(Archive.open, self.store, self.context))
 
     def archiver(self, keep=SMALL):
         return ContextArchiver(self.client, [self.partition], self.keeper, self.positions, self.snapshots, keep)
@@ -77,8 +79,8 @@ class BankArchive:
         fold = Fold(bank(self.context))
         upto = upto or (await self.stream.last()).seq
         await follow(self.whole, 0, fold.apply, until=upto)
-        version = snapshot_version(bank(self.context))
-        await JetStreamSnapshots(self.client).save(self.partition, version, each(encode_image(fold)))
+        version, data = snapshot_version(bank(self.context)), each(encode_image(fold))
+        await JetStreamSnapshots(self.client).save(self.partition, version, data, seq=fold.seq, commit=fold.commit)
         return upto
 
     async def every_commit(self):

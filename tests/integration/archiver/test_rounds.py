@@ -34,7 +34,7 @@ async def bank(nats, tmp_path):
 async def test_a_round_archives_and_keeps_all_if_it_is_told_to(bank):
     await bank.archiver(Keep()).round()
     assert await bank.first() == 1
-    assert Archive(bank.directory, bank.context).index.last == (await bank.stream.last()).seq
+    assert (await Archive.open(bank.store, bank.context)).index.last == (await bank.stream.last()).seq
 
 
 async def test_without_a_snapshot_nothing_leaves(bank):
@@ -63,7 +63,7 @@ async def test_a_writer_without_a_snapshot_in_nats_starts_from_the_archive(bank)
 async def test_the_snapshot_is_archived_before_anything_leaves(bank):
     seq = await bank.take_snapshot()
     await bank.archiver().round()
-    (snapshot,) = Archive(bank.directory, bank.context).index.snapshots
+    (snapshot,) = (await Archive.open(bank.store, bank.context)).index.snapshots
     assert (snapshot.partition, snapshot.seq) == ("main", seq)
     assert (bank.directory / bank.context / snapshot.file).exists()
 
@@ -109,7 +109,7 @@ class Killed(BaseException):
     """What stands for the end of the process."""
 
 
-STEPS = ["archive", "check", "snapshot", "save_snapshot"]
+STEPS = ["archive", "check", "snapshot", "save_snapshot", "record_bottom"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -135,7 +135,7 @@ async def test_a_round_that_ends_at_any_step_loses_nothing_and_the_next_one_comp
     last = (await bank.stream.last()).seq
     if await bank.first() > 1:
         assert (step, when) == ("purge", "after")
-        assert Archive(bank.directory, bank.context).index.last == last
+        assert (await Archive.open(bank.store, bank.context)).index.last == last
         assert await bank.every_commit() == [*range(1, last + 1)]
     await bank.archiver().round()
     assert await bank.first() == seq

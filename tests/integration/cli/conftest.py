@@ -25,6 +25,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.streams import ensure_stream
+from tests.bucket import bucket, bucket_url  # noqa: F401 - fixtures
 from tests.e2e.process import ends_with_us
 
 CODEC = Codec(FLEET.events)

@@ -7,15 +7,16 @@ import asyncio
 import signal
 import subprocess
 from contextlib import asynccontextmanager
-from functools import partial
 from uuid import uuid4
 
 import msgspec
 import pytest
 
-from drover.archive.archive import Archive, record_bottom
+from drover.archive.archive import Archive
+from drover.archive.folder_store import FolderStore
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import Placed
+from drover.archive.writing import record_bottom
 from drover.bus.connection import connected
 from drover.cli.exits import Exit
 from drover.eventlog.jetstream import JetStreamLog
@@ -120,7 +121,7 @@ async def test_a_restore_writes_nothing_below_the_bottom_of_the_log(here, nats, 
     server, target = empty
     archive = tmp_path / "archive"
     assert (await here("archive", "create", str(archive), "--context", divided, **settings(nats))).code == 0
-    record_bottom(archive, divided, {"p0": 5, "p1": 6})
+    await record_bottom(FolderStore(archive), divided, {"p0": 5, "p1": 6})
     await ensure_stream(target, divided, partitions=2)
     ended = await here("archive", "restore", str(archive), **settings(server))
     assert ended.code == Exit.CONFIGURATION
@@ -162,26 +163,26 @@ async def test_the_events_commands_read_an_archive_as_they_read_the_log(here, na
 
 async def test_killed_in_the_middle_an_archive_is_whole_and_goes_on(start, here, nats, client, tmp_path):
     async with large_log(client) as context:
-        folder = tmp_path / "archive" / context
-        asked = ("archive", "create", str(tmp_path / "archive"), "--context", context)
+        store = FolderStore(tmp_path / "archive")
+        asked = ("archive", "create", store.place(), "--context", context)
 
-        def begun(process, before):
-            return set(folder.glob(".segment.*")) - before or process.returncode is not None
+        async def is_read():
+            info = await client.jetstream().stream_info(context.upper())
+            return info.state.consumer_count > 0 or process.returncode is not None
 
         for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, Exit.INTERRUPTED)):
-            left = set(folder.glob(".segment.*"))
+            for left in await client.jsm().consumers_info(context.upper()):
+                await client.jsm().delete_consumer(context.upper(), left.name)
             process = await start(*asked, **settings(nats))
-            await eventually(partial(begun, process, left), COMMAND_S)
+            await eventually(is_read, COMMAND_S)
             process.send_signal(number)
             _, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
             assert process.returncode == code, err
             assert b"Traceback" not in err
-            assert Archive(tmp_path / "archive", context).verify() == []
-        assert list(folder.glob(".segment.*")) == [], "Ctrl-C cleans up, also after the one that was killed"
+            assert await (await Archive.open(store, context)).verify() == []
         assert (await here(*asked, **settings(nats))).code == 0
-        assert [placed async for placed in Archive(tmp_path / "archive", context).commits()] == await stored(
-            client, context
-        )
+        archive = await Archive.open(store, context)
+        assert [placed async for placed in archive.commits()] == await stored(client, context)
 
 
 async def test_a_restore_that_is_killed_goes_on_where_it_was(start, here, nats, client, empty, tmp_path):
@@ -228,8 +229,8 @@ async def test_a_full_disk_is_said_and_the_archive_before_it_is_whole(here, nats
     assert ended.code == Exit.FAILED
     assert "No space left on device" in ended.err
     assert "Traceback" not in ended.err
-    archive = Archive(small_disk, written.context)
-    assert archive.verify() == []
+    archive = await Archive.open(FolderStore(small_disk), written.context)
+    assert await archive.verify() == []
     assert [placed async for placed in archive.commits()] == had
     ended = await here("events", "export", "--context", written.context, "-o", str(small_disk / "x"), **settings(nats))
     assert ended.code == Exit.FAILED
@@ -315,3 +316,28 @@ async def test_snapshots_of_another_log_are_removed_by_command(here, empty):
     assert ended.code == 0, ended.err
     assert await snapshots.infos(Partition("fleet")) == []
     assert len(await snapshots.infos(Partition("render"))) == 1
+
+
+@pytest.mark.req("YR-03")
+async def test_an_archive_in_a_bucket_is_created_read_and_restored_by_the_same_commands(
+    here, nats, client, divided, empty, bucket
+):
+    server, target = empty
+    address = f"s3://{bucket.name}/drover"
+    environ = {"DROVER_ARCHIVE": address, **bucket.settings}
+    ended = await here("archive", "create", "--context", divided, "--json", **environ, **settings(nats))
+    assert ended.code == 0, ended.err
+    assert msgspec.json.decode(ended.out)["commits"] == 8
+    ended = await here("archive", "verify", address, **environ)
+    assert (ended.code, "whole: 8 commits" in ended.out) == (0, True), ended.err
+    ours = await here("events", "grep", "--json", "--context", divided, "--archive", address, **environ)
+    log = await here("events", "grep", "--json", "--context", divided, **settings(nats))
+    assert (ours.code, ours.out) == (0, log.out)
+    ended = await here("archive", "restore", "--json", **environ, **settings(server))
+    assert ended.code == 0, ended.err
+    assert await stored(target, divided) == await stored(client, divided)
+    keys = [one["Key"] for one in bucket.client.list_objects_v2(Bucket=bucket.name)["Contents"]]
+    bucket.client.delete_object(Bucket=bucket.name, Key=next(key for key in keys if key.endswith(".zst")))
+    ended = await here("archive", "verify", **environ)
+    assert ended.code == Exit.FAILED
+    assert "it is missing" in ended.out

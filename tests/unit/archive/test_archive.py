@@ -8,7 +8,7 @@ import pytest
 
 from drover.archive import index as indices
 from drover.archive import segment as segments
-from drover.archive.archive import Archive, archived_contexts, opened_for_writing, record_bottom
+from drover.archive.archive import Archive, archived_contexts
 from drover.archive.creating import create
 from drover.archive.errors import (
     ArchiveBusy,
@@ -19,8 +19,10 @@ from drover.archive.errors import (
     FileDamaged,
     ForeignArchive,
 )
+from drover.archive.folder_store import FolderStore
 from drover.archive.log import ArchiveLog
 from drover.archive.text import Placed
+from drover.archive.writing import record_bottom, writing
 from drover.cli.seek import commits_between, first_commit
 from drover.eventlog.log import Partition
 
@@ -35,24 +37,28 @@ def small_segments(monkeypatch):
         monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
 
 
+async def opened(directory, context="fleet"):
+    return await Archive.open(FolderStore(directory), context)
+
+
 def files(tmp_path, context="fleet"):
     return sorted(file.name for file in (tmp_path / context).iterdir() if file.name not in ("index.json", "lock"))
 
 
 async def test_an_archive_holds_every_commit_as_it_was(tmp_path, small_segments):
     stream = Stream("p0", "p1", "p2").grown(50)
-    made = await create(tmp_path, stream.logs)
+    made = await create(FolderStore(tmp_path), stream.logs)
     assert (made.last, made.commits, made.log_last) == (50, 50, 50)
     assert made.segments > 3
-    archive = Archive(tmp_path, "fleet")
+    archive = await opened(tmp_path)
     assert await all_of(archive) == stream.placed
     assert await all_of(archive, after=17) == stream.placed[17:]
-    assert archive.verify() == []
-    assert archived_contexts(tmp_path) == ["fleet"]
+    assert await archive.verify() == []
+    assert await archived_contexts(FolderStore(tmp_path)) == ["fleet"]
 
 
 async def test_only_its_owner_may_read_it(tmp_path, stream):
-    await create(tmp_path / "new", stream.logs)
+    await create(FolderStore(tmp_path / "new"), stream.logs)
     for path in (tmp_path / "new").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
     assert (tmp_path / "new").stat().st_mode & 0o077 == 0
@@ -62,38 +68,38 @@ async def test_it_goes_on_where_it_ended_and_keeps_few_files(tmp_path, small_seg
     stream = Stream("p0", "p1")
     for _ in range(25):
         stream.grown(2)
-        made = await create(tmp_path, stream.logs)
+        made = await create(FolderStore(tmp_path), stream.logs)
         assert made.commits == 2
-        assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
-    assert (await create(tmp_path, stream.logs)).commits == 0, "nothing is new"
+        assert await all_of(await opened(tmp_path)) == stream.placed
+    assert (await create(FolderStore(tmp_path), stream.logs)).commits == 0, "nothing is new"
     assert len(files(tmp_path)) == made.segments < 25, "a segment that has room is written anew"
-    full = [s.file for s in Archive(tmp_path, "fleet").index.segments if s.is_full]
+    full = [s.file for s in (await opened(tmp_path)).index.segments if s.is_full]
     stream.grown(2)
-    await create(tmp_path, stream.logs)
-    assert full == [s.file for s in Archive(tmp_path, "fleet").index.segments][: len(full)], "a full one is not"
+    await create(FolderStore(tmp_path), stream.logs)
+    assert full == [s.file for s in (await opened(tmp_path)).index.segments][: len(full)], "a full one is not"
 
 
 async def test_it_may_end_at_a_position_or_at_a_moment(tmp_path, stream):
-    assert (await create(tmp_path, stream.logs, up_to=7)).last == 7
-    assert (await create(tmp_path, stream.logs, before=BEGAN + timedelta(minutes=12))).last == 11
-    assert (await create(tmp_path, stream.logs, up_to=3)).last == 11, "nothing is taken away"
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:11]
+    assert (await create(FolderStore(tmp_path), stream.logs, up_to=7)).last == 7
+    assert (await create(FolderStore(tmp_path), stream.logs, before=BEGAN + timedelta(minutes=12))).last == 11
+    assert (await create(FolderStore(tmp_path), stream.logs, up_to=3)).last == 11, "nothing is taken away"
+    assert await all_of(await opened(tmp_path)) == stream.placed[:11]
 
 
 async def test_an_empty_log_makes_an_empty_archive_that_grows_later(tmp_path, stream):
-    assert (await create(tmp_path, Stream().logs)).segments == 0
-    assert await all_of(Archive(tmp_path, "fleet")) == []
-    await create(tmp_path, stream.logs)
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
+    assert (await create(FolderStore(tmp_path), Stream().logs)).segments == 0
+    assert await all_of(await opened(tmp_path)) == []
+    await create(FolderStore(tmp_path), stream.logs)
+    assert await all_of(await opened(tmp_path)) == stream.placed
 
 
-def test_where_there_is_no_archive_it_is_said(tmp_path):
-    for look in (lambda: Archive(tmp_path, "fleet"), lambda: archived_contexts(tmp_path / "nowhere")):
+async def test_where_there_is_no_archive_it_is_said(tmp_path):
+    for look in (opened(tmp_path), archived_contexts(FolderStore(tmp_path / "nowhere"))):
         with pytest.raises(ArchiveMissing, match="drover archive create"):
-            look()
+            await look
     (tmp_path / "fleet").mkdir()
     with pytest.raises(ArchiveMissing):
-        archived_contexts(tmp_path)
+        await archived_contexts(FolderStore(tmp_path))
 
 
 class Crash(Exception):
@@ -123,24 +129,24 @@ async def test_whenever_it_is_interrupted_what_is_there_is_whole(tmp_path, small
             patch.setattr("pathlib.Path.replace", tick(__import__("pathlib").Path.replace))
             patch.setattr("pathlib.Path.unlink", lambda self, missing_ok=False: None)  # a killed process cleans nothing
             try:
-                await create(tmp_path, stream.logs)
+                await create(FolderStore(tmp_path), stream.logs)
                 break
             except Crash:
                 survived += 1
         if (tmp_path / "fleet" / "index.json").exists():
-            archive = Archive(tmp_path, "fleet")
-            assert archive.verify() == []
+            archive = await opened(tmp_path)
+            assert await archive.verify() == []
             assert await all_of(archive) == stream.placed[: archive.index.last]
         steps += 1
     assert survived > 10
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
-    await create(tmp_path, stream.grown(1).logs)
-    listed = [segment.file for segment in Archive(tmp_path, "fleet").index.segments]
+    assert await all_of(await opened(tmp_path)) == stream.placed
+    await create(FolderStore(tmp_path), stream.grown(1).logs)
+    listed = [segment.file for segment in (await opened(tmp_path)).index.segments]
     assert files(tmp_path) == sorted(listed), "what the crashes left is swept"
 
 
 async def test_a_disk_without_room_is_said_and_costs_nothing(tmp_path, stream, monkeypatch):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
 
     def no_room(descriptor):
         raise OSError(28, os.strerror(28))
@@ -148,11 +154,11 @@ async def test_a_disk_without_room_is_said_and_costs_nothing(tmp_path, stream, m
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", no_room)
         with pytest.raises(ArchiveUnwritable, match="No space left on device"):
-            await create(tmp_path, stream.grown(5).logs)
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:20]
+            await create(FolderStore(tmp_path), stream.grown(5).logs)
+    assert await all_of(await opened(tmp_path)) == stream.placed[:20]
     assert len(files(tmp_path)) == 1
-    await create(tmp_path, stream.logs)
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
+    await create(FolderStore(tmp_path), stream.logs)
+    assert await all_of(await opened(tmp_path)) == stream.placed
 
 
 def spoil(path, place):
@@ -173,12 +179,12 @@ def spoil(path, place):
 )
 async def test_damage_is_found_and_named_and_never_read_over(tmp_path, small_segments, damage, says):
     stream = Stream().grown(40)
-    await create(tmp_path, stream.logs)
-    archive = Archive(tmp_path, "fleet")
+    await create(FolderStore(tmp_path), stream.logs)
+    archive = await opened(tmp_path)
     second = archive.index.segments[1]
     damage(tmp_path / "fleet" / second.file)
-    (found,) = archive.verify()
-    assert found.path.name == second.file
+    (found,) = await archive.verify()
+    assert found.path.endswith(second.file)
     assert says in found.reason
     commits = archive.commits()
     assert [await anext(commits) for _ in range(second.first - 1)] == stream.placed[: second.first - 1]
@@ -188,12 +194,12 @@ async def test_damage_is_found_and_named_and_never_read_over(tmp_path, small_seg
 
 
 async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is_right(tmp_path, stream):
-    await create(tmp_path / "one", stream.logs)
-    await create(tmp_path / "two", Stream(context="render").grown(20).logs)
-    render = Archive(tmp_path / "two", "render")
+    await create(FolderStore(tmp_path / "one"), stream.logs)
+    await create(FolderStore(tmp_path / "two"), Stream(context="render").grown(20).logs)
+    render = await opened(tmp_path / "two", "render")
     (segment,) = render.index.segments
-    fleet = Archive(tmp_path / "one", "fleet")
-    (tmp_path / "one/fleet" / segment.file).write_bytes((render.folder / segment.file).read_bytes())
+    fleet = await opened(tmp_path / "one")
+    (tmp_path / "one/fleet" / segment.file).write_bytes((tmp_path / "two/render" / segment.file).read_bytes())
     fleet.index.segments = [segment]
     with pytest.raises(FileDamaged, match="it belongs to render"):
         await all_of(fleet)
@@ -209,37 +215,37 @@ async def test_a_segment_in_the_place_of_another_is_found_though_its_checksum_is
     ],
 )
 async def test_an_index_that_leaves_something_out_is_not_believed(tmp_path, stream, change, says):
-    await create(tmp_path, stream.logs)
-    index = Archive(tmp_path, "fleet").index
+    await create(FolderStore(tmp_path), stream.logs)
+    index = (await opened(tmp_path)).index
     index.segments = [msgspec.structs.replace(index.segments[0], **change)]
     (tmp_path / "fleet/index.json").write_bytes(msgspec.json.encode(index))
     with pytest.raises(FileDamaged, match=says):
-        Archive(tmp_path, "fleet")
+        await opened(tmp_path)
 
 
 async def test_an_index_that_is_gone_or_broken_is_said_and_nothing_is_thrown_away(tmp_path, stream):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     path = tmp_path / "fleet/index.json"
     whole, had = path.read_bytes(), files(tmp_path)
     path.write_bytes(whole[:40])
     with pytest.raises(FileDamaged, match="malformed"):
-        await create(tmp_path, stream.logs)
+        await create(FolderStore(tmp_path), stream.logs)
     path.unlink()
     with pytest.raises(FileDamaged, match="it is missing"):
-        await create(tmp_path, stream.logs)
+        await create(FolderStore(tmp_path), stream.logs)
     assert files(tmp_path) == had
 
 
 async def test_an_archive_is_of_one_history(tmp_path, stream):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     other = Stream().grown(19).commit("another", id="of another writer").grown(5)
     with pytest.raises(ForeignArchive, match="another commit there"):
-        await create(tmp_path, other.logs)
+        await create(FolderStore(tmp_path), other.logs)
     with pytest.raises(ForeignArchive, match="ends before that"):
-        await create(tmp_path, Stream().grown(7).logs)
+        await create(FolderStore(tmp_path), Stream().grown(7).logs)
     with pytest.raises(ForeignArchive, match="partitions"):
-        await create(tmp_path, Stream("p0", "p1").grown(30).logs)
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
+        await create(FolderStore(tmp_path), Stream("p0", "p1").grown(30).logs)
+    assert await all_of(await opened(tmp_path)) == stream.placed
 
 
 async def test_a_log_with_a_gap_is_not_archived_over_it(tmp_path, stream):
@@ -247,7 +253,7 @@ async def test_a_log_with_a_gap_is_not_archived_over_it(tmp_path, stream):
     gap = first.commit.payload.replace(b'"n":', b'"n":1')
     stream.placed[10] = Placed("main", msgspec.structs.replace(first.commit, payload=gap))
     with pytest.raises(ChainBroken, match=f"Commit {second.commit.seq - 1}"):
-        await create(tmp_path, stream.logs)
+        await create(FolderStore(tmp_path), stream.logs)
     assert files(tmp_path) == []
 
 
@@ -261,37 +267,38 @@ async def test_what_comes_while_it_looks_where_the_log_ends_is_left_for_the_next
             stream.grown(4)
             return found
 
-    made = await create(tmp_path, [Busy(stream, name) for name in stream.partitions])
+    made = await create(FolderStore(tmp_path), [Busy(stream, name) for name in stream.partitions])
     assert made.last == 9
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed[:9]
-    await create(tmp_path, stream.logs)
-    assert await all_of(Archive(tmp_path, "fleet")) == stream.placed
+    assert await all_of(await opened(tmp_path)) == stream.placed[:9]
+    await create(FolderStore(tmp_path), stream.logs)
+    assert await all_of(await opened(tmp_path)) == stream.placed
 
 
 async def test_two_do_not_write_the_same_archive(tmp_path, stream):
-    with opened_for_writing(tmp_path, "fleet", ["main"]), pytest.raises(ArchiveBusy):
-        await create(tmp_path, stream.logs)
-    await create(tmp_path, stream.logs)
+    async with writing(FolderStore(tmp_path), "fleet", ["main"]):
+        with pytest.raises(ArchiveBusy):
+            await create(FolderStore(tmp_path), stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
 
 
 async def test_what_an_older_index_does_not_know_of_is_not_swept_while_the_log_has_it_not(
     tmp_path, stream, small_segments
 ):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     older = (tmp_path / "fleet" / "index.json").read_bytes()
-    await create(tmp_path, stream.grown(30).logs)
+    await create(FolderStore(tmp_path), stream.grown(30).logs)
     had = files(tmp_path)
     (tmp_path / "fleet" / "index.json").write_bytes(older)
     for lost in (Stream(), Stream().grown(20)):  # the log is gone, or was restored by that index
         with pytest.raises(ForeignArchive):
-            await create(tmp_path, lost.logs)
+            await create(FolderStore(tmp_path), lost.logs)
         assert files(tmp_path) == had
 
 
 async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, small_segments):
     stream = Stream("p0", "p1").grown(60)
-    await create(tmp_path, stream.logs)
-    archive = Archive(tmp_path, "fleet")
+    await create(FolderStore(tmp_path), stream.logs)
+    archive = await opened(tmp_path)
     whole, part = ArchiveLog(archive, Partition("fleet", "*")), ArchiveLog(archive, Partition("fleet", "p1"))
     commits = [placed.commit for placed in stream.placed]
     ours = [placed.commit for placed in stream.placed if placed.partition == "p1"]
@@ -313,8 +320,8 @@ async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, smal
 async def test_it_knows_the_last_commit_of_each_partition_at_any_position(tmp_path, small_segments, known):
     stream = Stream("p0", "p1", "p2")
     stream.commit(partition="p2").grown(40).commit(partition="p0")
-    await create(tmp_path, stream.logs)
-    archive = Archive(tmp_path, "fleet")
+    await create(FolderStore(tmp_path), stream.logs)
+    archive = await opened(tmp_path)
     assert len(archive.index.segments) > 2
     if not known:
         archive.index.segments = [msgspec.structs.replace(one, lasts={}) for one in archive.index.segments]
@@ -327,14 +334,14 @@ async def test_it_knows_the_last_commit_of_each_partition_at_any_position(tmp_pa
 async def test_the_bottom_of_the_log_is_recorded_and_only_if_all_below_it_is_archived(tmp_path):
     stream = Stream("p0", "p1").grown(20)
     with pytest.raises(ArchiveMissing):
-        record_bottom(tmp_path, "fleet", {"p0": 3})
-    await create(tmp_path, stream.logs)
-    assert Archive(tmp_path, "fleet").first == 1
-    record_bottom(tmp_path, "fleet", {"p0": 9})
-    assert Archive(tmp_path, "fleet").first == 1, "the other partition is still whole"
-    record_bottom(tmp_path, "fleet", {"p1": 6})
-    assert Archive(tmp_path, "fleet").first == 6
+        await record_bottom(FolderStore(tmp_path), "fleet", {"p0": 3})
+    await create(FolderStore(tmp_path), stream.logs)
+    assert (await opened(tmp_path)).first == 1
+    await record_bottom(FolderStore(tmp_path), "fleet", {"p0": 9})
+    assert (await opened(tmp_path)).first == 1, "the other partition is still whole"
+    await record_bottom(FolderStore(tmp_path), "fleet", {"p1": 6})
+    assert (await opened(tmp_path)).first == 6
     with pytest.raises(ArchiveIncomplete, match="ends at commit 20"):
-        record_bottom(tmp_path, "fleet", {"p0": 22})
-    await create(tmp_path, stream.grown(3).logs)
-    assert Archive(tmp_path, "fleet").index.bottom == {"p0": 9, "p1": 6}
+        await record_bottom(FolderStore(tmp_path), "fleet", {"p0": 22})
+    await create(FolderStore(tmp_path), stream.grown(3).logs)
+    assert (await opened(tmp_path)).index.bottom == {"p0": 9, "p1": 6}

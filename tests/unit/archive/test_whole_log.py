@@ -5,14 +5,16 @@ from functools import partial
 
 import pytest
 
+from drover.archive import archive as archives
 from drover.archive import index as indices
 from drover.archive import segment as segments
 from drover.archive import whole_log
+from drover.archive.archive import Archive
 from drover.archive.creating import create
 from drover.archive.errors import FileDamaged, ForeignArchive
-from drover.archive.folder import FolderArchive
-from drover.archive.index import load_index, save_index
+from drover.archive.folder_store import FolderStore
 from drover.archive.whole_log import NotArchived, WholeLog
+from drover.archive.writing import writing
 from drover.eventlog.follow import last_before
 from drover.eventlog.log import ALL, BelowBottom, LastCommitMissing
 
@@ -36,7 +38,7 @@ def stream():
 
 
 def whole(tmp_path, stream, name=ALL):
-    return WholeLog(StreamLog(stream, name), partial(FolderArchive.open, tmp_path, stream.context))
+    return WholeLog(StreamLog(stream, name), partial(Archive.open, FolderStore(tmp_path), stream.context))
 
 
 def seqs(stream, name, after=0):
@@ -54,7 +56,7 @@ async def read(log, after, upto):
 
 @pytest.mark.parametrize("name", [ALL, *NAMES])
 async def test_every_position_is_read_as_if_nothing_had_left_the_stream(tmp_path, stream, name):
-    await create(tmp_path, stream.logs, up_to=50)
+    await create(FolderStore(tmp_path), stream.logs, up_to=50)
     stream.purge(50, "p0")
     stream.purge(32, "p1")  # p2 keeps all
     log = whole(tmp_path, stream, name)
@@ -64,7 +66,7 @@ async def test_every_position_is_read_as_if_nothing_had_left_the_stream(tmp_path
 
 
 async def test_commits_from_the_archive_are_what_they_were(tmp_path, stream):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
     found = []
     async with whole(tmp_path, stream).read(0) as reader:
@@ -78,7 +80,7 @@ async def test_commits_from_the_archive_are_what_they_were(tmp_path, stream):
 
 async def test_a_reader_knows_that_it_is_not_at_the_end_yet(tmp_path, stream):
     """A projection waits for more commits before it writes a batch, as long as there are more."""
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
     seen, last = {}, seqs(stream, "p0")[-1]
     async with whole(tmp_path, stream, "p0").read(0) as reader:
@@ -90,13 +92,13 @@ async def test_a_reader_knows_that_it_is_not_at_the_end_yet(tmp_path, stream):
 
 
 async def test_a_purge_under_a_reader_is_followed_into_the_archive(tmp_path, stream):
-    await create(tmp_path, stream.logs, up_to=20)
+    await create(FolderStore(tmp_path), stream.logs, up_to=20)
     stream.purge(15)
     found = []
     async with whole(tmp_path, stream).read(0) as reader:
         while len(found) < 25:
             found += await reader.next()
-        await create(tmp_path, stream.logs, up_to=57)
+        await create(FolderStore(tmp_path), stream.logs, up_to=57)
         stream.purge(55)
         while len(found) < 60:
             found += await reader.next()
@@ -104,29 +106,29 @@ async def test_a_purge_under_a_reader_is_followed_into_the_archive(tmp_path, str
 
 
 async def test_a_last_segment_that_is_replaced_while_it_is_read_loses_nothing(tmp_path, stream):
-    await create(tmp_path, stream.logs, up_to=41)
+    await create(FolderStore(tmp_path), stream.logs, up_to=41)
     stream.purge(41)
     found = []
     async with whole(tmp_path, stream).read(0) as reader:
         found += await reader.next()
-        await create(tmp_path, stream.logs, up_to=42)  # replaces the last segment and removes its old file
+        await create(FolderStore(tmp_path), stream.logs, up_to=42)  # replaces the last segment and removes its old file
         while len(found) < 60:
             found += await reader.next()
     assert [commit.seq for commit in found] == seqs(stream, ALL)
 
 
 async def test_a_cancelled_read_loses_nothing(tmp_path, stream, monkeypatch):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
     gate = asyncio.Event()
-    real = FolderArchive._segment
+    real = archives.load_segment
 
-    async def slow(self, number):
+    async def slow(*which):
         await gate.wait()
         gate.clear()
-        return await real(self, number)
+        return await real(*which)
 
-    monkeypatch.setattr(FolderArchive, "_segment", slow)
+    monkeypatch.setattr(archives, "load_segment", slow)
     found = []
     async with whole(tmp_path, stream, "p1").read(0) as reader:
         while not found or found[-1] < seqs(stream, "p1")[-1]:
@@ -143,9 +145,9 @@ async def test_a_cancelled_read_loses_nothing(tmp_path, stream, monkeypatch):
 
 @pytest.mark.req("YR-03")
 async def test_a_damaged_segment_is_named_and_stops_only_what_needs_it(tmp_path, stream):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
-    second = load_index(tmp_path / "fleet").segments[1]
+    second = (await Archive.open(FolderStore(tmp_path), "fleet")).index.segments[1]
     (tmp_path / "fleet" / second.file).write_bytes(b"?")
     log = whole(tmp_path, stream)
     with pytest.raises(FileDamaged, match=second.file):
@@ -166,14 +168,16 @@ async def test_without_an_archive_the_missing_commits_are_named(tmp_path, stream
 
 async def test_an_archive_that_ends_before_the_stream_begins_is_not_skipped_over(tmp_path, stream):
     """Somebody has brought back an old copy of the archive."""
-    await create(tmp_path, stream.logs, up_to=20)
+    await create(FolderStore(tmp_path), stream.logs, up_to=20)
     stream.purge(40)
     with pytest.raises(NotArchived):
         await read(whole(tmp_path, stream), 0, 60)
 
 
 async def test_an_archive_of_another_history_is_refused(tmp_path, stream):
-    await create(tmp_path, Stream(*NAMES, context="fleet").grown(40).commit(partition="p1", id="another").logs)
+    await create(
+        FolderStore(tmp_path), Stream(*NAMES, context="fleet").grown(40).commit(partition="p1", id="another").logs
+    )
     stream.purge(30)
     with pytest.raises(ForeignArchive):
         await read(whole(tmp_path, stream), 0, 60)
@@ -181,11 +185,11 @@ async def test_an_archive_of_another_history_is_refused(tmp_path, stream):
 
 async def test_a_gap_in_the_archive_is_not_skipped_over(tmp_path, stream):
     """An index that was edited by hand is refused when it is opened; this one has lost commits in memory."""
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
 
     async def with_a_gap():
-        archive = await FolderArchive.open(tmp_path, "fleet")
+        archive = await Archive.open(FolderStore(tmp_path), "fleet")
         real = archive.commits
 
         async def commits(after):
@@ -203,7 +207,7 @@ async def test_a_gap_in_the_archive_is_not_skipped_over(tmp_path, stream):
 @pytest.mark.req("YR-01")
 @pytest.mark.parametrize("name", [ALL, "p0"])
 async def test_a_partition_that_has_only_an_archive_has_no_end(tmp_path, stream, name):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(100)
     with pytest.raises(LastCommitMissing, match="drover archive restore"):
         await whole(tmp_path, stream, name).last()
@@ -214,14 +218,14 @@ async def test_a_new_partition_without_an_archive_is_empty(tmp_path):
 
 
 async def test_a_position_by_time_is_found_below_the_bottom(tmp_path, stream):
-    await create(tmp_path, stream.logs)
+    await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
     moment = stream.placed[16].commit.stored_at
     assert await last_before(whole(tmp_path, stream, "p0"), moment, 60) == 16
 
 
-def test_an_empty_index_is_an_archive_without_commits(tmp_path):
-    (tmp_path / "fleet").mkdir()
-    save_index(tmp_path / "fleet", indices.Index("fleet", ["main"]))
-    archive = asyncio.run(FolderArchive.open(tmp_path, "fleet"))
+async def test_an_empty_index_is_an_archive_without_commits(tmp_path):
+    async with writing(FolderStore(tmp_path), "fleet", ["main"]):
+        pass
+    archive = await Archive.open(FolderStore(tmp_path), "fleet")
     assert (archive.last, list(archive.partitions)) == (0, [])

@@ -91,6 +91,7 @@ def assemble(host: Host) -> Assembly:
         instance=settings.instance,
         lease_token=host.lease_token,
         open_log=host.open_log,
+        archived=host.archived_snapshots,
     )
     writing = Component("identity writer", Phase.WRITER, writer.running(), failure=writer.wait_failed)
     if not is_configured(settings):

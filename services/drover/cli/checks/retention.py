@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import Final
 
 from nats.aio.client import Client
@@ -11,6 +9,7 @@ from nats.js.errors import NotFoundError
 
 from drover.archive.archive import Archive
 from drover.archive.errors import ArchiveMissing
+from drover.archive.opening import open_store
 from drover.archive.retention import parse_keep
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
 from drover.cli.target import ARCHIVE
@@ -39,7 +38,7 @@ async def old_commits_are_archived(scene: Scene) -> Finding:
     for context in CONTEXTS:
         try:
             last = await JetStreamLog(scene.nats, Partition(context, ALL)).last()
-            archive = await asyncio.to_thread(Archive, Path(place), context)
+            archive = await Archive.open(open_store(place, scene.environ), context)
         except ArchiveMissing:
             return warn(f"{place} has no archive of {context} yet", "The archiver makes one: `drover serve archiver`.")
         behind[context] = (last.seq if last else 0) - archive.index.last

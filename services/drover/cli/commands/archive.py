@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,8 +10,11 @@ from drover.cli.events_options import Name
 from drover.cli.moments import Moment
 from drover.cli.options import Number, data_dir_option, forget_option, json_option
 
-directory_argument = click.argument(
-    "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The directory of the archive."
+address_argument = click.argument(
+    "address",
+    envvar="DROVER_ARCHIVE",
+    metavar="ARCHIVE",
+    help="The archive: a directory, or s3://bucket/prefix. By default DROVER_ARCHIVE.",
 )
 contexts_option = click.option(
     "--context",
@@ -30,7 +32,7 @@ def archive() -> None:
 
 
 @archive.command("create")
-@directory_argument
+@address_argument
 @contexts_option
 @click.option(
     "--older-than",
@@ -60,7 +62,7 @@ def create_command(**options: Any) -> None:
 
 
 @archive.command("list")
-@directory_argument
+@address_argument
 @contexts_option
 @click.option("--segments", "each", is_flag=True, help="Show every segment.")
 @json_option
@@ -75,7 +77,7 @@ def list_command(**options: Any) -> None:
 
 
 @archive.command("verify")
-@directory_argument
+@address_argument
 @contexts_option
 @json_option
 def verify_command(**options: Any) -> None:
@@ -89,7 +91,7 @@ def verify_command(**options: Any) -> None:
 
 
 @archive.command("restore")
-@directory_argument
+@address_argument
 @contexts_option
 @forget_option
 @json_option

@@ -1,0 +1,132 @@
+"""Keeps archives in a folder, whose files only their owner may read."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, ParamSpec, TypeVar
+
+from drover.archive.errors import ArchiveBusy, ArchiveMissing, ArchiveUnwritable, FileDamaged
+from drover.archive.store import FileMissing, Found
+from drover.embedded.private_file import sync_directory, write_private
+
+CHUNK_BYTES: Final = 1024 * 1024
+ACCESS_ADVICE: Final = "Run this as the user who made the archive."
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class FolderStore:
+    """Implements ArchiveStore. A writer locks the folder of its context, so writers need no versions to notice each
+    other."""
+
+    shared = False
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def place(self, name: str = "") -> str:
+        return str(self._directory / name)
+
+    async def read(self, name: str, bytes_max: int) -> Found:
+        return await asyncio.to_thread(self._read, self._directory / name, bytes_max)
+
+    def _read(self, path: Path, bytes_max: int) -> Found:
+        try:
+            if (size := path.stat().st_size) > bytes_max:
+                raise FileDamaged(path, f"it has {size:,} bytes, which is too much", "Restore it from a copy.")
+            data = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileMissing(str(path)) from None
+        except OSError as error:
+            raise FileDamaged(path, error.strerror or str(error), ACCESS_ADVICE) from error
+        return Found(data, sha256(data).hexdigest())
+
+    async def write(self, name: str, data: bytes) -> None:
+        await self._writing(name, lambda path: write_private(path, data))
+
+    async def replace(self, name: str, data: bytes, version: str | None) -> str:
+        await self.write(name, data)
+        return sha256(data).hexdigest()
+
+    async def read_chunks(self, name: str) -> AsyncGenerator[bytes, None]:
+        path = self._directory / name
+        try:
+            with await asyncio.to_thread(path.open, "rb") as file:
+                while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+                    yield chunk
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileMissing(str(path)) from None
+        except OSError as error:
+            raise FileDamaged(path, error.strerror or str(error), ACCESS_ADVICE) from error
+
+    async def write_chunks(self, name: str, chunks: AsyncIterable[bytes]) -> None:
+        temporary = await self._writing(name, _temporary)
+        try:
+            with temporary.open("wb") as file:
+                async for chunk in chunks:
+                    await self._writing(name, lambda _, data=chunk: file.write(data))  # type: ignore[misc]
+                await self._writing(name, lambda path: _finish(file.fileno(), temporary, path, file.flush))
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    async def _writing(self, name: str, write: Callable[[Path], T]) -> T:
+        path = self._directory / name
+        try:
+            return await asyncio.to_thread(write, path)
+        except OSError as error:
+            raise ArchiveUnwritable(path, error.strerror or str(error)) from error
+
+    async def delete(self, name: str) -> None:
+        (self._directory / name).unlink(missing_ok=True)
+
+    async def names(self, folder: str) -> list[str]:
+        path = self._directory / folder
+        return sorted(file.name for file in path.iterdir() if file.is_file()) if path.is_dir() else []
+
+    async def folders(self) -> list[str]:
+        try:
+            return sorted(folder.name for folder in self._directory.iterdir() if folder.is_dir())
+        except OSError as error:
+            raise ArchiveMissing(self._directory, error.strerror or str(error)) from None
+
+    @asynccontextmanager
+    async def locked(self, folder: str) -> AsyncIterator[None]:
+        path = self._directory / folder
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ArchiveUnwritable(path, error.strerror or str(error)) from error
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ArchiveBusy(path) from None
+            except OSError as error:
+                raise ArchiveUnwritable(path, f"it cannot be locked ({error.strerror})") from error
+            yield
+        finally:
+            os.close(lock)
+
+
+def _temporary(path: Path) -> Path:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp gives mode 600
+    os.close(descriptor)
+    return Path(name)
+
+
+def _finish(descriptor: int, temporary: Path, path: Path, flush: Callable[[], None]) -> None:
+    flush()
+    os.fsync(descriptor)
+    temporary.replace(path)
+    sync_directory(path.parent)
