@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from drover.eventlog.log import Commit
+from drover.eventlog.snapshots import MemorySnapshots
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
 from drover.writer import writer as writer_module
 from drover.writer.refusals import RefusalCode
-from tests.unit.writer.conftest import Add, Ask, HeldLog, SlowLog
+from tests.unit.writer.conftest import Add, Added, Ask, HeldLog, SlowLog
 
 
 @pytest.fixture
@@ -56,6 +57,25 @@ async def test_a_log_with_another_commit_at_the_position_of_the_snapshot_is_of_a
         await other.append(Commit(f"other-{number}", commit.epoch, commit.payload), number)
     saved.log = other
     assert "it has the commit" in await refused(saved)
+
+
+@pytest.mark.req("YR-14")
+async def test_control_without_the_comparison_two_histories_are_mixed(saved, monkeypatch):
+    async def believed(*_, **more):
+        pass
+
+    monkeypatch.setattr(writer_module, "refuse_another_history", believed)
+    other = HeldLog(saved.log.partition)
+    saved.log, snapshots = other, saved.snapshots
+    saved.snapshots = MemorySnapshots()
+    async with saved.leading() as writer:
+        for _ in range(30):
+            await writer.submit(Add(100), by="t")
+    saved.snapshots = snapshots
+    async with saved.leading() as writer:
+        total = (await writer.submit(Ask(), by="t")).result
+    assert sum(event.amount for event in other.events() if isinstance(event, Added)) == 3_000
+    assert total != 3_000, "the state has events that are not in the log"
 
 
 @pytest.mark.req("YR-14")
