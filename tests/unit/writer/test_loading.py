@@ -181,3 +181,19 @@ async def test_a_writer_that_is_still_loading_stops_when_it_is_asked_to(slow):
     async with asyncio.timeout(5):
         async with slow.writer().running() as writer:
             await eventually(lambda: writer._loading is not None)
+
+
+@pytest.mark.req("YR-14")
+async def test_a_standby_whose_log_was_swapped_does_not_lead_with_its_state(bench):
+    async with bench.leading() as leader, bench.writer(lease=LocalLease(bench.lock)).running() as standby:
+        for _ in range(5):
+            await leader.submit(Add(1), by="t")
+        await eventually(lambda: standby.state is not None and standby.state.total == 5)
+        other = HeldLog(bench.log.partition)
+        for number, commit in enumerate(bench.log._commits):
+            await other.append(Commit(f"other-{number}", commit.epoch, commit.payload.replace(b":1,", b":7,")), number)
+        standby._log.last, standby._log.get = other.last, other.get  # the server came back with other files
+        await leader.stop()
+        await eventually(lambda: standby.refusal() is not None)
+        assert "The state of this process is of another history" in str(standby.refusal())
+        assert not standby.leading.is_set()
