@@ -203,7 +203,7 @@ class Writer(Generic[S]):
                 self._fold = None
             except OfAnotherHistory as error:
                 # Try again later: a person may restore the log or remove the snapshots meanwhile.
-                self._other_history = error
+                self._other_history, self._fold = error, None
                 log.error("writer_refuses_to_lead", context=self.partition.context, error=str(error), alert=True)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), OTHER_HISTORY_PAUSE_S)
@@ -283,7 +283,7 @@ class Writer(Generic[S]):
     async def _refuse_another_history(self, fold: Fold[S]) -> None:
         """Raise OfAnotherHistory if a snapshot of any version does not belong to the log: then the log, or the
         snapshots, were swapped."""
-        remedy = f"`drover snapshots forget {self.partition.context}` removes them."
+        remedy = f"remove the snapshots with `drover snapshots forget {self.partition.context}`."
         refuse = partial(refuse_another_history, self._log, what="The snapshot", remedy=remedy)
         await refuse(seq=fold.seq, commit=fold.commit)
         for info in await self._snapshotter.known():
@@ -350,6 +350,14 @@ class Writer(Generic[S]):
             self._fold = term.fold
 
     async def _open_term(self, fold: Fold[S]) -> Term[S]:
+        # NATS may have come back with other files while this process stood by.
+        await refuse_another_history(
+            self._log,
+            seq=fold.seq,
+            commit=fold.commit,
+            what="The state of this process",
+            remedy="wait: this process loads its state again.",
+        )
         for _ in range(OPENING_TRIES_MAX):
             last = await self._log.last()
             await follow(self._log, fold.seq, fold.apply, until=last.seq if last else 0)

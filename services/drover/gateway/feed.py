@@ -60,7 +60,11 @@ class RosterFeed:
         refuses to lead meanwhile."""
         try:
             await refuse_another_history(
-                self._log, seq=fold.seq, commit=fold.commit, what="The snapshot", remedy="The writer's log says how."
+                self._log,
+                seq=fold.seq,
+                commit=fold.commit,
+                what="The snapshot",
+                remedy="the log of the writer says what to do.",
             )
         except OfAnotherHistory as error:
             log.error("snapshot_ignored", context=FLEET.context, why=str(error))

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from drover.eventlog.log import Commit
+from drover.eventlog.snapshots import MemorySnapshots
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
 from drover.writer import writer as writer_module
 from drover.writer.refusals import RefusalCode
-from tests.unit.writer.conftest import Add, Ask, HeldLog, SlowLog
+from tests.unit.writer.conftest import Add, Added, Ask, HeldLog, SlowLog
 
 
 @pytest.fixture
@@ -56,6 +57,25 @@ async def test_a_log_with_another_commit_at_the_position_of_the_snapshot_is_of_a
         await other.append(Commit(f"other-{number}", commit.epoch, commit.payload), number)
     saved.log = other
     assert "it has the commit" in await refused(saved)
+
+
+@pytest.mark.req("YR-14")
+async def test_control_without_the_comparison_two_histories_are_mixed(saved, monkeypatch):
+    async def believed(*_, **more):
+        pass
+
+    monkeypatch.setattr(writer_module, "refuse_another_history", believed)
+    other = HeldLog(saved.log.partition)
+    saved.log, snapshots = other, saved.snapshots
+    saved.snapshots = MemorySnapshots()
+    async with saved.leading() as writer:
+        for _ in range(30):
+            await writer.submit(Add(100), by="t")
+    saved.snapshots = snapshots
+    async with saved.leading() as writer:
+        total = (await writer.submit(Ask(), by="t")).result
+    assert sum(event.amount for event in other.events() if isinstance(event, Added)) == 3_000
+    assert total != 3_000, "the state has events that are not in the log"
 
 
 @pytest.mark.req("YR-14")
@@ -161,3 +181,19 @@ async def test_a_writer_that_is_still_loading_stops_when_it_is_asked_to(slow):
     async with asyncio.timeout(5):
         async with slow.writer().running() as writer:
             await eventually(lambda: writer._loading is not None)
+
+
+@pytest.mark.req("YR-14")
+async def test_a_standby_whose_log_was_swapped_does_not_lead_with_its_state(bench):
+    async with bench.leading() as leader, bench.writer(lease=LocalLease(bench.lock)).running() as standby:
+        for _ in range(5):
+            await leader.submit(Add(1), by="t")
+        await eventually(lambda: standby.state is not None and standby.state.total == 5)
+        other = HeldLog(bench.log.partition)
+        for number, commit in enumerate(bench.log._commits):
+            await other.append(Commit(f"other-{number}", commit.epoch, commit.payload.replace(b":1,", b":7,")), number)
+        standby._log.last, standby._log.get = other.last, other.get  # the server came back with other files
+        await leader.stop()
+        await eventually(lambda: standby.refusal() is not None)
+        assert "The state of this process is of another history" in str(standby.refusal())
+        assert not standby.leading.is_set()
