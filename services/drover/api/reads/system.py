@@ -42,6 +42,8 @@ class PartitionState(msgspec.Struct):
     """For how many seconds the read model has lacked the last commit; 0 if it has it."""
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
+    log_full: float | None
+    """How full the log of the context is, as a share of its limit: 1 is full. Null: it has no limit."""
 
 
 class ReadModel(msgspec.Struct):
@@ -231,6 +233,7 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
         behind=behind,
         lag_s=lag_s,
         refusal=lead.refusal,
+        log_full=None if lead.full is None else round(lead.full, 4),
     )
 
 

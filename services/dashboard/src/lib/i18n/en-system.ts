@@ -21,6 +21,7 @@ export const system = {
     log_full: "log full, read-only",
   } satisfies Record<RefusalCode, string>,
   log: "Log (commits)",
+  full: (share: string) => `${share} full`,
   projected: "Read models",
   behind: "Lag",
   lately: "Last 15 min",

@@ -21,6 +21,7 @@ export const system: typeof English = {
     log_full: "로그 가득 참, 읽기 전용",
   },
   log: "로그(커밋)",
+  full: (share) => `${share} 사용`,
   projected: "조회 모델",
   behind: "지연",
   lately: "최근 15분",

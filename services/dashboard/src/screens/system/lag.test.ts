@@ -16,6 +16,7 @@ function status(second: number, behind: number | null, lag_s: number | null = 0)
     behind,
     lag_s,
     refusal: null,
+    log_full: null,
   };
   return { at: new Date(second * 1000).toISOString(), partitions: [partition] };
 }

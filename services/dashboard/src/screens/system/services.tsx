@@ -13,6 +13,8 @@ import { useLooks, useSystem } from "./use-system";
 
 const WIDTH = 96;
 const HEIGHT = 20;
+/** From this share of its limit on, a log needs a person; `drover status` has the same number. */
+const LOG_IS_FILLING = 0.8;
 
 export function Services(): ReactNode {
   const t = useText();
@@ -56,7 +58,7 @@ function Partitions({ partitions }: { partitions: readonly PartitionState[] }): 
       header: t.system.log,
       isNamed: true,
       className: "w-28 text-right",
-      cell: (row) => format.number(row.log_seq),
+      cell: (row) => <Log partition={row} />,
     },
     {
       id: "projected",
@@ -80,6 +82,22 @@ function Partitions({ partitions }: { partitions: readonly PartitionState[] }): 
   ];
   const rows = partitions.map((partition) => ({ ...partition, id: placeOf(partition) }));
   return <DataTable label={t.system.services} columns={columns} rows={rows} />;
+}
+
+/** How many commits it has and, if its size has a limit, how full it is. */
+function Log({ partition: { log_seq, log_full } }: { partition: PartitionState }): ReactNode {
+  const t = useText();
+  const format = useFormat();
+  return (
+    <>
+      {format.number(log_seq)}
+      {log_full !== null && (
+        <span className={`block text-xs ${log_full > LOG_IS_FILLING ? "font-medium text-held-ink" : "text-ink-3"}`}>
+          {t.system.full(format.percent(log_full))}
+        </span>
+      )}
+    </>
+  );
 }
 
 function isBehind({ behind }: PartitionState): boolean {
