@@ -6,7 +6,7 @@ A restored log, or a restored database, may belong to another time than what is 
 from __future__ import annotations
 
 from drover.domain.errors import DroverError
-from drover.eventlog.log import EventLog, Partition
+from drover.eventlog.log import BelowBottom, EventLog, Partition, StoredCommit
 
 
 class OfAnotherHistory(DroverError):
@@ -19,6 +19,14 @@ class OfAnotherHistory(DroverError):
             f"wrong one, stop the services and restore the right one (`drover archive restore`). If the log is the "
             f"right one: {remedy}"
         )
+
+
+async def commit_at(log: EventLog, seq: int) -> StoredCommit | None:
+    """Return the commit at a position. None: the log has none there, or it was purged and there is no archive."""
+    try:
+        return await log.get(seq)
+    except BelowBottom:
+        return None
 
 
 async def refuse_another_history(log: EventLog, *, seq: int, commit: str, what: str, remedy: str) -> None:
@@ -36,7 +44,7 @@ async def refuse_another_history(log: EventLog, *, seq: int, commit: str, what: 
         raise OfAnotherHistory(what, partition, f"it is at position {seq}, and the log has no commits", remedy)
     if seq > last.seq:
         raise OfAnotherHistory(what, partition, f"it is at position {seq}, and the log ends at {last.seq}", remedy)
-    found = await log.get(seq) if commit else None
+    found = await commit_at(log, seq) if commit else None
     if found is not None and found.id != commit:
         why = f"at position {seq} it has the commit {commit}, and the log has {found.id or 'none of Drover'}"
         raise OfAnotherHistory(what, partition, why, remedy)

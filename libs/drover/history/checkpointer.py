@@ -12,7 +12,7 @@ import structlog
 from drover.domain.decider import Decider
 from drover.eventlog.follow import follow
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
-from drover.history.checkpoints import FoldCheckpoints
+from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
@@ -70,6 +70,7 @@ class Checkpointer:
 
     async def _follow(self) -> None:
         fold = await self._snapshots.load() or Fold(self._decider)
+        await refuse_another_past(self._log, fold.seq, fold.commit)
         if fold.seq:
             await self._checkpoints.forget_unused(self._log.partition, fold.at)
 

@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from drover.eventlog.log import Partition
+from drover.eventlog.histories import refuse_another_history
+from drover.eventlog.log import EventLog, Partition
 from drover.eventlog.snapshots import UNUSED_VERSION_KEPT_FOR, SnapshotDamaged, SnapshotInfo
 from drover.postgres.pool import Pool
 from drover.writer.fold import FoldImage
@@ -34,6 +35,18 @@ DELETE FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND ve
   HAVING max(at) < $3::timestamptz - $4::interval
 )
 """
+
+
+async def refuse_another_past(log: EventLog, seq: int, commit: str) -> None:
+    """Raise OfAnotherHistory if a saved state was computed from another log: going on from it would mix both."""
+    context = log.partition.context
+    await refuse_another_history(
+        log,
+        seq=seq,
+        commit=commit,
+        what="A saved state of the past",
+        remedy=f"run `drover projection forget {context}`, which drops the saved states, and restart this process.",
+    )
 
 
 class FoldCheckpoints:

@@ -19,7 +19,7 @@ import msgspec
 from drover.domain.decider import Decider
 from drover.domain.errors import DroverError
 from drover.eventlog.log import EventLog
-from drover.history.checkpoints import FoldCheckpoints
+from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.history.folding import answer, die_with
 from drover.writer.fold import FoldImage
 from drover.writer.snapshots import snapshot_version
@@ -120,7 +120,11 @@ class TimeTraveller:
         partition = place.log.partition
         version = snapshot_version(place.decider_of())
         image = await self._checkpoints.before(partition, version, at)
-        after = 0 if image is None else msgspec.msgpack.decode(image, type=FoldImage).seq
+        after, commit = 0, ""
+        if image is not None:
+            head = msgspec.msgpack.decode(image, type=FoldImage)
+            after, commit = head.seq, head.commit
+        await refuse_another_past(place.log, after, commit)
         payloads = await self._stretch(place.log, after, at)
         work = partial(
             answer, place.decider_of, image=image, payloads=payloads, at=at, question=question, arguments=arguments

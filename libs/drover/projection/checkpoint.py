@@ -3,20 +3,28 @@ no other process has moved it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from drover.eventlog.histories import refuse_another_history
+from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection
 from drover.projection.errors import CheckpointMoved
 
 _ENSURE: Final = """
 INSERT INTO drover.checkpoints (schema, partition, context) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 """
-_READ: Final = "SELECT seq, n FROM drover.checkpoints WHERE schema = $1 AND partition = $2"
+_READ: Final = (
+    "SELECT seq, n, coalesce(commit_id, '') AS commit FROM drover.checkpoints WHERE schema = $1 AND partition = $2"
+)
 _MOVE: Final = """
-UPDATE drover.checkpoints SET seq = $4, n = $5, updated_at = now()
+UPDATE drover.checkpoints SET seq = $4, n = $5, commit_id = nullif($6, ''), updated_at = now()
 WHERE schema = $1 AND partition = $2 AND seq = $3
+"""
+_READ_ALL: Final = """
+SELECT schema, partition, seq, n, coalesce(commit_id, '') AS commit FROM drover.checkpoints WHERE schema = $1
 """
 _FORGET: Final = "DELETE FROM drover.checkpoints WHERE schema = $1"
 
@@ -26,6 +34,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     seq: int = 0
     n: int = 0
+    commit: str = ""
+    """The id of that commit. Empty: unknown, because an older program wrote the checkpoint."""
 
 
 async def read_checkpoint(connection: Connection, schema: str, partition: str, context: str) -> Checkpoint:
@@ -34,7 +44,7 @@ async def read_checkpoint(connection: Connection, schema: str, partition: str, c
     row = await connection.fetchrow(_READ, schema, partition)
     if row is None:  # dropped between the two statements
         raise CheckpointMoved(schema, partition, 0)
-    return Checkpoint(row["seq"], row["n"])
+    return Checkpoint(row["seq"], row["n"], row["commit"])
 
 
 async def move_checkpoint(
@@ -42,8 +52,31 @@ async def move_checkpoint(
 ) -> None:
     """Move the checkpoint from `old` to `new`. Raises CheckpointMoved if it is not at `old`: then another process
     writes this partition."""
-    if await connection.execute(_MOVE, schema, partition, old.seq, new.seq, new.n) != "UPDATE 1":
+    place = (schema, partition, old.seq)
+    if await connection.execute(_MOVE, *place, new.seq, new.n, new.commit) != "UPDATE 1":
         raise CheckpointMoved(schema, partition, old.seq)
+
+
+async def refuse_another_log(log: EventLog, checkpoint: Checkpoint, schema: str) -> None:
+    """Raise OfAnotherHistory if the rows of this schema were computed from another log than this one. Then following
+    this one would mix both."""
+    context = log.partition.context
+    await refuse_another_history(
+        log,
+        seq=checkpoint.seq,
+        commit=checkpoint.commit,
+        what=f"The read model {schema}",
+        remedy=f"run `drover projection forget {context}`, which drops it, and restart the projector, which computes "
+        "it again from this log.",
+    )
+
+
+async def refuse_other_logs(connection: Connection, schema: str, logs: Iterable[EventLog]) -> None:
+    """Raise OfAnotherHistory if the rows of any partition of this schema were computed from another log."""
+    by_partition = {log.partition.name: log for log in logs}
+    for row in await connection.fetch(_READ_ALL, schema):
+        if (log := by_partition.get(row["partition"])) is not None:
+            await refuse_another_log(log, Checkpoint(row["seq"], row["n"], row["commit"]), schema)
 
 
 async def forget_checkpoints(connection: Connection, schema: str) -> None:

@@ -10,9 +10,9 @@ from drover.domain.errors import DroverError
 class ProjectionStopped(DroverError):
     """A projection met something that it must not skip and cannot process. It stays stopped until a person acts.
 
-    Reasons: `unreadable` (an unknown event type, a damaged commit), `gap` (ordinals are not consecutive), `ahead` (the
-    log ends before the read model does: it is another log, or its end was lost), `fold` (the projection's own code
-    failed), `refused` (Postgres rejects the rows), `internal` (the runtime itself failed).
+    Reasons: `unreadable` (an unknown event type, a damaged commit), `gap` (ordinals are not consecutive),
+    `another_history` (the read model was computed from another log), `fold` (the projection's own code failed),
+    `refused` (Postgres rejects the rows), `internal` (the runtime itself failed).
     """
 
     def __init__(self, context: str, partition: str, reason: str, **details: Any) -> None:

@@ -95,7 +95,7 @@ class Feed:
             raise self._stopped("gap", commit, expected_n=wrong[0], found_n=wrong[1])
         if commit.seq <= self._checkpoint.seq:
             raise self._stopped("gap", commit, after_seq=self._checkpoint.seq)
-        self._checkpoint = Checkpoint(commit.seq, self._checkpoint.n + len(events))
+        self._checkpoint = Checkpoint(commit.seq, self._checkpoint.n + len(events), commit.id)
         return DecodedCommit(commit.seq, events, raw_lines(commit.payload))
 
     def _stopped(self, reason: str, commit: StoredCommit, **details: Any) -> ProjectionStopped:

@@ -17,10 +17,11 @@ import asyncpg
 import msgspec
 
 from drover.eventlog.codec import Codec
+from drover.eventlog.histories import OfAnotherHistory
 from drover.eventlog.log import EventLog, Reader, StoredCommit
 from drover.postgres.pool import Connection, connect
 from drover.projection.batch import BatchTables
-from drover.projection.checkpoint import Checkpoint, forget_checkpoints, read_checkpoint
+from drover.projection.checkpoint import Checkpoint, forget_checkpoints, read_checkpoint, refuse_other_logs
 from drover.projection.difference import TableReport
 from drover.projection.errors import (
     OldReadModelRead,
@@ -121,6 +122,7 @@ class Rebuild:
     ) -> dict[str, int]:
         """Apply the log to the shadow schema, up to the present positions of the live one; return the positions of the
         shadow. An interrupted rebuild is continued."""
+        await refuse_other_logs(self._connection, self.projection.schema, self._logs.values())
         ends = await self._live()
         await self._begin_or_go_on(ends)
         self.events = of = await self._connection.fetchval(_EVENTS, self.projection.schema)
@@ -139,8 +141,12 @@ class Rebuild:
         return ends
 
     async def _begin_or_go_on(self, ends: Mapping[str, int]) -> None:
-        """Resume an interrupted rebuild. If its tables have another form, or it is ahead of the live schema, start
-        over."""
+        """Resume an interrupted rebuild. If its tables have another form or are of another history, or it is ahead of
+        the live schema, start over."""
+        try:
+            await refuse_other_logs(self._connection, self.shadow.schema, self._logs.values())
+        except OfAnotherHistory:
+            await self.drop()
         stands = {row["partition"]: row["seq"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
         if any(seq > ends.get(name, 0) for name, seq in stands.items()):
             await self.drop()

@@ -21,12 +21,13 @@ from drover.bus.rows import PublishRows
 from drover.domain.backoff import Backoff, Retries
 from drover.domain.partitions import MAIN
 from drover.eventlog.codec import Codec
+from drover.eventlog.histories import OfAnotherHistory
 from drover.eventlog.log import EventLog, LogUnreachable
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.projection import metrics
 from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
-from drover.projection.checkpoint import Checkpoint, read_checkpoint
+from drover.projection.checkpoint import Checkpoint, read_checkpoint, refuse_another_log
 from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
@@ -240,13 +241,12 @@ class Runner:
         )
 
     async def _check_log(self) -> None:
-        """Refuse a log that ends before the checkpoint: if we followed it, its first events would be missed
-        silently."""
-        last = await self._log.last()
-        end = last.seq if last is not None else 0
-        if end < self.checkpoint.seq:
-            hint = f"restore the log, or drop schema {self.projection.schema} to rebuild it from this one"
-            raise self._error("ahead", seq=self.checkpoint.seq, log_ends_at=end, hint=hint)
+        """Refuse a log from which the read model was not computed: if we followed it, rows of two histories would be
+        mixed."""
+        try:
+            await refuse_another_log(self._log, self.checkpoint, self.projection.schema)
+        except OfAnotherHistory as error:
+            raise self._error("another_history", seq=self.checkpoint.seq, what=str(error)) from error
 
     async def _compete(self, connection: Connection) -> bool:
         """Wait for the lock; return False if the runner was stopped first. The lock only avoids duplicate work; the

@@ -13,6 +13,7 @@ import msgspec
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
+from drover.projection.checkpoint import refuse_other_logs
 from drover.projection.difference import Comparison, Table, TableReport
 from drover.projection.errors import ReadModelMissing
 from drover.projection.merged_commits import merged_commits
@@ -122,7 +123,7 @@ async def verify(
     rows_max: int = ROWS_MAX,
 ) -> Report:
     """Verify one projection. `logs`: one for each partition of the context. `rows_max`: how many rows per table are in
-    memory; the others are in a temporary file. Raises ReadModelMissing."""
+    memory; the others are in a temporary file. Raises ReadModelMissing, or OfAnotherHistory."""
     settings = {"statement_timeout": STATEMENT_TIMEOUT_MS, "idle_in_transaction_session_timeout": "0"}
     async with (
         connect(dsn, f"drover-verify {projection.name}", settings, command_s=None) as connection,
@@ -141,6 +142,7 @@ async def _verify(
     }
     if not stands:
         raise ReadModelMissing(projection.schema)
+    await refuse_other_logs(connection, projection.schema, logs)
     of = sum(n for _, n in stands.values())
     appended = {
         table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended

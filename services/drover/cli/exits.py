@@ -53,6 +53,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.embedded.errors.ProgramMissing": Exit.CONFIGURATION,
     "drover.eventlog.durability.DurabilityUnknown": Exit.CONFIGURATION,
     "drover.eventlog.durability.UnsyncedServer": Exit.CONFIGURATION,
+    "drover.eventlog.histories.OfAnotherHistory": Exit.CONFIGURATION,
     "drover.eventlog.log.BelowBottom": Exit.CONFIGURATION,
     "drover.eventlog.streams.PurgeDenied": Exit.CONFIGURATION,
     "drover.eventlog.streams.StreamMisconfigured": Exit.CONFIGURATION,

@@ -9,12 +9,15 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from drover.archive.read_models import forget_read_models
 from drover.cli.bar import bar
 from drover.cli.exits import Exit
 from drover.cli.logs import logs_of
 from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
-from drover.cli.target import Target, find_target, nats_of
+from drover.cli.target import Target, find_target, nats_of, postgres_of
+from drover.eventlog.histories import OfAnotherHistory
+from drover.projection.checkpoint import refuse_other_logs
 from drover.projection.difference import TableReport, total
 from drover.projection.projection import Projection
 from drover.projection.rebuild import Outcome, Rebuild
@@ -54,6 +57,23 @@ async def rebuild(names: tuple[str, ...], dry_run: bool, as_json: bool, data_dir
             went = f"continued at event {outcome.resumed_at:,}" if outcome.resumed_at else "began at the first event"
             said = "now serves" if outcome.swapped else "was dropped (--dry-run)"
             console().print(Text(f"{outcome.projection}: {went}; the new read model {said}", style="bold"))
+    return Exit.OK
+
+
+@asynchronous
+async def forget(names: tuple[str, ...], data_dir: Path | None) -> Exit:
+    target = find_target(data_dir)
+    async with nats_of(target) as client, postgres_of(target) as connection:
+        for chosen in _chosen(names):
+            logs = await logs_of(client, chosen.context)
+            try:
+                await refuse_other_logs(connection, chosen.schema, logs)
+            except OfAnotherHistory as error:
+                await forget_read_models(connection, chosen.context)
+                said = f"{chosen.name}: dropped; {error.why}. Restart the projector, which computes it again."
+                console().print(Text(said, style="bold"))
+            else:
+                console().print(Text(f"{chosen.name}: belongs to this log, so it stays"))
     return Exit.OK
 
 

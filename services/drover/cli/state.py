@@ -23,7 +23,7 @@ from drover.domain.decider import Decider
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import EventLog, StoredCommit
-from drover.history.checkpoints import FoldCheckpoints
+from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import open_pool
 from drover.writer.fold import Fold, decode_image
@@ -91,6 +91,7 @@ async def stood_at(
     """Compute the state at the time `at`, which may be between two events of one commit. `image`: a checkpoint to start
     from."""
     fold = Fold(decider) if image is None else decode_image(decider, image)
+    await refuse_another_past(log, fold.seq, fold.commit)
     state, seq, n = fold.state, fold.seq, fold.n
     codec = Codec.of(decider)
     last = await log.last()

@@ -49,11 +49,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Ledger(Protocol):
-    async def position(self, context: str) -> int | None:
-        """Return the position up to which a context's notices are settled. None: its log was never read."""
+class Position(msgspec.Struct, frozen=True):
+    """The position in a log up to which a context's notices are settled."""
 
-    async def set_position(self, context: str, seq: int) -> None: ...
+    seq: int
+    commit: str = ""
+    """The id of the commit at `seq`, which tells a log of another history apart. Empty: unknown."""
+
+
+class Ledger(Protocol):
+    async def position(self, context: str) -> Position | None:
+        """Return the settled position. None: the context's log was never read."""
+
+    async def set_position(self, context: str, position: Position) -> None: ...
 
     async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
         """Return the record and its revision; revision 0 if there is no record."""
@@ -67,16 +75,30 @@ class NatsLedger:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._revisions: dict[str, int] = {}
-        """The revisions of the stored positions, as this process last saw them."""
+        """The revisions of the stored positions and their commits, by key, as this process last saw them."""
 
-    async def position(self, context: str) -> int | None:
-        data, revision = await self._read(f"position.{context}")
-        self._revisions[context] = revision
-        return msgspec.json.decode(data, type=int) if data else None
+    async def position(self, context: str) -> Position | None:
+        data = await self._read_own(f"position.{context}")
+        if not data:
+            return None
+        seq = msgspec.json.decode(data, type=int)
+        # The commit has a key of its own: other programs, and older ones, read the position as a number.
+        named = await self._read_own(f"commit.{context}")
+        known = msgspec.json.decode(named, type=Position) if named else None
+        return known if known is not None and known.seq == seq else Position(seq)
 
-    async def set_position(self, context: str, seq: int) -> None:
-        body = msgspec.json.encode(seq)
-        self._revisions[context] = await self._write(f"position.{context}", body, self._revisions[context], None)
+    async def set_position(self, context: str, position: Position) -> None:
+        await self._write_own(f"position.{context}", msgspec.json.encode(position.seq))
+        await self._write_own(f"commit.{context}", msgspec.json.encode(position))
+
+    async def _read_own(self, key: str) -> bytes:
+        data, self._revisions[key] = await self._read(key)
+        return data
+
+    async def _write_own(self, key: str, body: bytes) -> None:
+        if key not in self._revisions:
+            await self._read_own(key)
+        self._revisions[key] = await self._write(key, body, self._revisions[key], None)
 
     async def get(self, receiver: str, key: str) -> tuple[Record | None, int]:
         data, revision = await self._read(f"told.{receiver}.{key}")

@@ -15,12 +15,13 @@ import structlog
 
 from drover.domain.severity import CRITICAL
 from drover.eventlog.follow import follow
+from drover.eventlog.histories import commit_at
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
 from drover.notifier import metrics
 from drover.notifier.alert_reader import notices
 from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.delivery_queue import DeliveryQueue
-from drover.notifier.ledger import Ledger, LedgerTrouble, Taken
+from drover.notifier.ledger import Ledger, LedgerTrouble, Position, Taken
 from drover.notifier.notice import Notice
 from drover.service.tasks import end
 from drover.writer.lease import Lease
@@ -148,19 +149,34 @@ class Reactor:
 
     async def _first(self, context: str) -> int:
         position, log_end = await self._ledger.position(context), await self._logs[context].context_end()
-        if position is not None and position <= log_end and context not in self._held:
-            return position
-        # The log was never read, or is held, or was restored and is now shorter than before.
-        log.info("begins_at_the_end", context=context, seq=log_end, was=position, held=context in self._held)
-        await self._ledger.set_position(context, log_end)
+        if position is not None and context not in self._held:
+            if (why := await self._other_history(context, position, log_end)) is None:
+                return position.seq
+            log.warning("log_of_another_history", context=context, why=why, begins_after=log_end)
+        # The log was never read, or is held, or is of another history: alerts in it may have been sent before.
+        log.info("begins_at_the_end", context=context, seq=log_end, held=context in self._held)
+        await self._set_position(context, log_end)
         return log_end
+
+    async def _other_history(self, context: str, position: Position, log_end: int) -> str | None:
+        """Return why the log is not the one that was read up to this position. None: it is, as far as we know."""
+        if position.seq > log_end:
+            return f"it ends at {log_end}, and was read up to {position.seq}"
+        found = await commit_at(self._logs[context], position.seq) if position.commit else None
+        if found is None or found.id == position.commit:
+            return None
+        return f"at {position.seq} it has the commit {found.id or 'of another program'}, and had {position.commit}"
+
+    async def _set_position(self, context: str, seq: int) -> None:
+        commit = await commit_at(self._logs[context], seq) if seq else None
+        await self._ledger.set_position(context, Position(seq, "" if commit is None else commit.id))
 
     async def _save_often(self) -> None:
         while True:
             await asyncio.sleep(SAVE_EVERY_S)
             try:
                 await self._save()
-            except LedgerTrouble as error:
+            except (LedgerTrouble, LogUnreachable) as error:
                 log.warning("position_not_saved", error=repr(error))
 
     async def _save(self) -> None:
@@ -169,12 +185,12 @@ class Reactor:
         for context, checkpoints in self._checkpoints.items():
             position = min(checkpoint.position for checkpoint in checkpoints)
             if position != self._saved[context]:
-                await self._ledger.set_position(context, position)
+                await self._set_position(context, position)
                 self._saved[context] = position
 
     async def _save_last(self) -> None:
         try:
             await self._save()
-        except (LedgerTrouble, Taken) as error:
+        except (LedgerTrouble, LogUnreachable, Taken) as error:
             # Reading resumes at the last saved position; the ledger shows which notices are already settled.
             log.info("position_not_saved", error=repr(error))

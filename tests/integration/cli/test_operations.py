@@ -12,15 +12,19 @@ import pytest
 
 from drover.bus.connection import connected
 from drover.bus.live import announce
+from drover.cli.exits import Exit
 from drover.domain.contexts import CONTEXTS
 from drover.embedded.nats import nats_server
 from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.streams import ensure_stream
 from drover.postgres.migrate import load_migrations, migrate
+from drover.projection.runtime import Runner
 from drover.projector.app import Projector
+from drover.projector.fleet import FLEET_PROJECTION
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import nats_writer, prepare
 
-from .conftest import settings
+from .conftest import Written, pc, settings
 
 
 @asynccontextmanager
@@ -151,3 +155,38 @@ async def test_a_read_model_without_a_log_is_said_in_a_sentence(drover, own_nats
     assert ended.code == 3, ended.err
     assert "no log of the context 'fleet'" in ended.err
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.req("YR-14")
+async def test_tables_of_another_log_are_dropped_and_computed_again(here, own_nats, postgres_dsn):
+    await migrate(postgres_dsn)
+    ours = settings(own_nats, postgres_dsn)
+    async with connected(own_nats.url, "test") as client:
+        await ensure_stream(client, "fleet")
+        written = Written(client, "fleet")
+        for number in range(3):
+            await written.commit(pc(f"pc-{number}"))
+        async with Runner(FLEET_PROJECTION, written.log, postgres_dsn) as runner:
+            await eventually(lambda: runner.checkpoint.seq == 3)
+        ended = await here("projection", "forget", "fleet", **ours)
+        assert (ended.code, ended.out.strip()) == (0, "fleet: belongs to this log, so it stays")
+
+        await client.jetstream().delete_stream("FLEET")  # the log of another farm takes its place
+        await ensure_stream(client, "fleet")
+        other = Written(client, "fleet")
+        for number in range(4):
+            await other.commit(pc(f"other-{number}"))
+        async with Runner(FLEET_PROJECTION, other.log, postgres_dsn) as runner:
+            stopped = await eventually(lambda: runner.stopped)
+        assert stopped.reason == "another_history"
+        ended = await here("projection", "rebuild", "fleet", **ours)
+        assert ended.code == Exit.CONFIGURATION
+        assert "is of another history than the log of fleet/main" in ended.err
+
+        ended = await here("projection", "forget", "fleet", **ours)
+        assert ended.code == 0, ended.err
+        assert ended.out.startswith("fleet: dropped; at position 3 it has the commit")
+        async with Runner(FLEET_PROJECTION, other.log, postgres_dsn) as runner:
+            await eventually(lambda: runner.checkpoint.seq == 4)
+        ended = await here("verify", "fleet", **ours)
+        assert ended.code == 0, ended.out

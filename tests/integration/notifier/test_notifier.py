@@ -23,7 +23,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.notifier.app import LEADER, Notifier
-from drover.notifier.ledger import BUCKET, NatsLedger, Record, Taken
+from drover.notifier.ledger import BUCKET, NatsLedger, Position, Record, Taken
 from drover.notifier.settings import AlertSettings
 from drover.outbound.signing import verify
 from drover.testing.waiting import eventually
@@ -232,10 +232,10 @@ async def test_the_ledger_lets_one_of_two_write(nats_url):
         context = f"context-{uuid4()}"
         assert await one.position(context) is None
         assert await two.position(context) is None
-        await one.set_position(context, 7)
+        await one.set_position(context, Position(7, "id-7"))
         with pytest.raises(Taken):
-            await two.set_position(context, 5)
-        assert await two.position(context) == 7
-        await two.set_position(context, 8)
+            await two.set_position(context, Position(5))
+        assert await two.position(context) == Position(7, "id-7")
+        await two.set_position(context, Position(8))
         with pytest.raises(Taken):
-            await one.set_position(context, 9)
+            await one.set_position(context, Position(9))

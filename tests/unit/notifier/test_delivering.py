@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import wraps
 from itertools import pairwise
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
@@ -379,6 +380,36 @@ async def test_a_log_that_was_restored_from_an_older_backup_is_followed_from_its
         await world.raised("a2")
         await quiet()
     assert world.receivers[0].keys == [key("a2")]
+
+
+@virtually
+@pytest.mark.req("YR-14")
+async def test_a_log_with_another_commit_at_the_settled_position_is_followed_from_its_end():
+    world = World()
+    await world.raised("a1")
+    async with world.running():
+        await quiet()
+    world.ledger.commits["fleet"] = "of-another-log"
+    await world.raised("a2")
+    async with world.running():
+        await world.raised("a3")
+        await quiet()
+    assert world.receivers[0].keys == [key("a3")], "a1 is from before the notifier, a2 is of another history"
+
+
+@virtually
+@pytest.mark.req("YR-14")
+async def test_a_position_of_an_older_program_has_no_commit_and_is_believed():
+    world = World()
+    await world.raised("a1")
+    world.ledger.positions["fleet"] = 0
+    async with world.running():
+        await quiet()
+    world.ledger.commits["fleet"] = ""
+    await world.raised("a2")
+    async with world.running():
+        await quiet()
+    assert world.receivers[0].keys == [key("a1"), key("a2")]
 
 
 @virtually

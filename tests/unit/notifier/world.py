@@ -14,7 +14,7 @@ from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.memory import MemoryLog
 from drover.notifier.delivery_queue import DeliveryQueue, Times
-from drover.notifier.ledger import LedgerTrouble, Taken
+from drover.notifier.ledger import LedgerTrouble, Position, Taken
 from drover.notifier.notice import Delivered
 from drover.notifier.reactor import Reactor
 from drover.testing.lease import LocalLease
@@ -30,6 +30,8 @@ class MemoryLedger:
 
     def __init__(self):
         self.positions = {}
+        self.commits = {}
+        """The ids of the commits at these positions."""
         self.records = {}
         self.away = False
         self.writes = []
@@ -40,11 +42,13 @@ class MemoryLedger:
 
     async def position(self, context):
         self._ask()
-        return self.positions.get(context)
+        if context not in self.positions:
+            return None
+        return Position(self.positions[context], self.commits.get(context, ""))
 
-    async def set_position(self, context, seq):
+    async def set_position(self, context, position):
         self._ask()
-        self.positions[context] = seq
+        self.positions[context], self.commits[context] = position.seq, position.commit
 
     async def get(self, receiver, key):
         self._ask()

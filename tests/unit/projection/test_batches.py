@@ -39,7 +39,7 @@ async def test_a_batch_takes_whole_commits_up_to_its_bound_of_events() -> None:
     async with log.read(0) as reader:
         feed = Feed(reader, CODEC, FLEET, Checkpoint(), events_max=3)
         batches = [await feed.batch() for _ in range(3)]
-    assert [batch.new for batch in batches] == [Checkpoint(2, 4), Checkpoint(4, 8), Checkpoint(5, 10)]
+    assert [batch.new for batch in batches] == [Checkpoint(2, 4, "1"), Checkpoint(4, 8, "3"), Checkpoint(5, 10, "4")]
     assert [batch.behind for batch in batches] == [3, 1, 0]
 
 
@@ -47,14 +47,14 @@ async def test_a_batch_ends_at_its_bound_of_bytes() -> None:
     log = await log_of(*(CODEC.encode([pc(i)]) for i in range(1, 4)))
     async with log.read(0) as reader:
         feed = Feed(reader, CODEC, FLEET, Checkpoint(), bytes_max=1)
-        assert (await feed.batch()).new == Checkpoint(1, 1)
+        assert (await feed.batch()).new == Checkpoint(1, 1, "0")
 
 
 async def test_a_gap_in_the_ordinals_stops_with_what_was_expected_and_found() -> None:
     log = await log_of(CODEC.encode([pc(1)]), CODEC.encode([pc(2), pc(4)]))
     async with log.read(0) as reader:
         feed = Feed(reader, CODEC, FLEET, Checkpoint())
-        assert (await feed.batch()).new == Checkpoint(1, 1)
+        assert (await feed.batch()).new == Checkpoint(1, 1, "0")
         with pytest.raises(ProjectionStopped) as caught:
             await feed.batch()
     assert caught.value.reason == "gap"
@@ -65,7 +65,7 @@ async def test_an_unknown_event_stops_for_good_but_only_behind_everything_before
     log = await log_of(CODEC.encode([pc(1)]), b'{"type":"PhoneSang","n":2}\n', CODEC.encode([pc(3)]))
     async with log.read(0) as reader:
         feed = Feed(reader, CODEC, FLEET, Checkpoint())
-        assert (await feed.batch()).new == Checkpoint(1, 1)
+        assert (await feed.batch()).new == Checkpoint(1, 1, "0")
         for _ in range(2):
             with pytest.raises(ProjectionStopped) as caught:
                 await feed.batch()

@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
+from drover.eventlog.histories import OfAnotherHistory
 from drover.history.travel import MomentNotYet, MomentTooFar, TooManyTravellers
 from drover.web.auth import Principal
 from drover.web.errors import ApiError, invalid, unavailable
@@ -63,7 +64,7 @@ class Moments:
             raise invalid("as_of is in the future", field="as_of", value=request.query["as_of"][:64]) from error
         except TooManyTravellers as error:
             raise _later("Two moments are being computed already") from error
-        except MomentTooFar as error:
+        except (MomentTooFar, OfAnotherHistory) as error:
             raise _later(str(error)) from error
         return web.Response(body=body, content_type="application/json", headers={"Cache-Control": FOR_EVER})
 

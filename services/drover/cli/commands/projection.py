@@ -15,7 +15,7 @@ names_argument: Final = click.argument("names", nargs=-1, type=click.Choice(CONT
 
 @click.group()
 def projection() -> None:
-    """Rebuild read models from the log."""
+    """Rebuild read models from the log, or drop those of another log."""
 
 
 @click.command("verify")
@@ -44,5 +44,19 @@ def rebuild(**options: Any) -> None:
     it is interrupted, run the same command again to continue.
     """
     from drover.cli.projection import rebuild as run
+
+    run(**options)
+
+
+@projection.command()
+@names_argument
+@data_dir_option
+def forget(**options: Any) -> None:
+    """Drop read models that were computed from another log.
+
+    Read models of this log stay as they are. Restart the projector afterwards: it computes the dropped ones again from
+    the log. Use this after the log or the database was restored from another time, if the log is the right one.
+    """
+    from drover.cli.projection import forget as run
 
     run(**options)
