@@ -22,7 +22,7 @@ from tests.chaos.cluster import Cluster, Node, _has_leader, free_ports
 
 from .conftest import Written, pc
 
-pytestmark = pytest.mark.req("YR-12")
+pytestmark = pytest.mark.req("EV-02")
 
 BEFORE, AFTER = 30, 5
 RAISE_S = 120.0
