@@ -139,6 +139,8 @@ class Runner:
         self._reader_schema = reader_schema
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
+        self._log_was_away = False
+        """Whether the log did not answer when it was last compared with the checkpoint."""
         self._stop = asyncio.Event()
         self._pace = Pace(self._limits.pace_s)
         self._retries = Retries(RETRY)
@@ -247,6 +249,15 @@ class Runner:
             await refuse_another_log(self._log, self.checkpoint, self.projection.schema)
         except OfAnotherHistory as error:
             raise self._error("another_history", seq=self.checkpoint.seq, what=str(error)) from error
+        self._log_was_away = False
+
+    async def _check_idle_log(self) -> None:
+        """Notice a log that was put under this running process. It does not answer while it is swapped, so the first
+        batch after a silence is written only once the log was compared again."""
+        try:
+            await self._check_log()
+        except LogUnreachable:
+            self._log_was_away = True
 
     async def _compete(self, connection: Connection) -> bool:
         """Wait for the lock; return False if the runner was stopped first. The lock only avoids duplicate work; the
@@ -268,6 +279,8 @@ class Runner:
                     return
                 if ahead.done():
                     folded = ahead.result()
+                    if self._log_was_away:
+                        await self._check_log()
                     done = asyncio.Event()
                     ahead = asyncio.create_task(self._next(folder, folded, done))
                     await self._write(folded, store)
@@ -277,6 +290,7 @@ class Runner:
                     done.set()
                 else:
                     await store.ping(self.checkpoint)
+                    await self._check_idle_log()
                     await self._say_position(await self._quiet_through())
                     if rows is not None:
                         await rows.beat()
