@@ -36,6 +36,7 @@ PASSWORDS: Final = "../secrets/passwords.conf"
 """The file with one line for each user: `GATEWAY_PASSWORD: "…"`. NATS knows variables only in the file that defines or
 includes them."""
 LEASES: Final = f"KV_{BUCKET}"
+LEDGER: Final = f"KV_{NOTIFIER_BUCKET}"
 STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
 PROJECTED: Final = f"{live.PROJECTED}.*"
 PROGRESS: Final = (PROJECTED, f"{live.COMMITTED}.*")
@@ -54,7 +55,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     """The contexts whose writer the user runs. It may write events, leases and snapshots, and answer commands."""
     restores: bool = False
-    """Whether the user may write to any log without a lease, and switch reactors on and off."""
+    """Whether the user may write to any log without a lease, switch reactors on and off, and change the number of
+    replicas."""
     reads: tuple[str, ...] = ()
     """The contexts whose log the user may read. A writer of a context may read it anyway."""
     resumes: bool = False
@@ -145,7 +147,8 @@ def publishes(user: User) -> list[str]:
     found.update(f"$KV.{BUCKET}.{name}.*" for name in user.leads)
     if user.restores:
         found.update(f"evt.{context}.*" for context in CONTEXTS)
-        found.update(f"$JS.API.STREAM.UPDATE.{context.upper()}" for context in CONTEXTS)
+        found.update(f"$JS.API.STREAM.UPDATE.{stream}" for stream in (*STREAMS, LEDGER))
+        found.add(f"$JS.API.STREAM.INFO.{LEDGER}")
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
     found.update(f"cmd.{context}.*" for context in user.commands)
     if PROJECTED in user.hears:

@@ -12,13 +12,17 @@ import nats.js.api as api
 import pytest
 
 from drover.bus.connection import connected, inbox_of
+from drover.cli.log_replicas import STREAMS as REPLICATED
 from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS, REGISTRY
+from drover.eventlog.bucket import ensure_bucket
+from drover.eventlog.copies import TooFewNodes, copies_of, set_copies
 from drover.eventlog.durability import refuse_unsynced
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_reactors
 from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.notifier.ledger import BUCKET as LEDGER
 from drover.platform.registry import REGISTRY as SERVICES_BY_NAME
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -205,6 +209,19 @@ async def test_any_service_may_make_the_streams_and_a_writer_keep_its_snapshots(
                 assert await latest(snapshots, Partition(context), "v1") == b"state 3"
     assert permitted_nats.violations() == []
     assert set(STREAMS) == {*LOG, "SNAPSHOTS", "KV_drover_leases"}
+
+
+async def test_a_restore_may_change_the_number_of_replicas_of_every_stream(permitted_nats):
+    async with connected(permitted_nats.url_as("notifier"), "notifier") as client:
+        await ensure_bucket(client, LEDGER)
+    async with connected(permitted_nats.url_as("restore"), "restore") as client:
+        await prepare(client, CONTEXTS)
+        for copies in await copies_of(client, REPLICATED):
+            await set_copies(client, copies.stream, 1)
+            with pytest.raises(TooFewNodes):
+                await set_copies(client, copies.stream, 3)
+        assert len(await copies_of(client, REPLICATED)) == len(REPLICATED) == len(CONTEXTS) + 3
+    assert permitted_nats.violations() == []
 
 
 async def test_a_restore_may_write_any_log_and_hold_reactors_back(permitted_nats):

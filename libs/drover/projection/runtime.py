@@ -139,6 +139,8 @@ class Runner:
         self._reader_schema = reader_schema
         self._limits = limits or Limits()
         self._codec = Codec(projection.events, projection.upcasters)
+        self._log_was_away = False
+        """Whether the log did not answer when it was last compared with the checkpoint."""
         self._stop = asyncio.Event()
         self._pace = Pace(self._limits.pace_s)
         self._retries = Retries(RETRY)
@@ -242,18 +244,26 @@ class Runner:
             presence=self._presence,
         )
 
-    async def _check_log(self, detached_before: int) -> None:
+    async def _check_log(self, detached_before: int = 0) -> None:
         """Refuse a log from which the read model was not computed: if we followed it, rows of two histories would be
         mixed. Refuse one that ends before the rows that were detached, too."""
         try:
             await refuse_another_log(self._log, self.checkpoint, self.projection.schema)
         except OfAnotherHistory as error:
             raise self._error("another_history", seq=self.checkpoint.seq, what=str(error)) from error
-        end = await self._log.context_end()
-        if end + 1 < detached_before:
+        if detached_before and (end := await self._log.context_end()) + 1 < detached_before:
             hint = f"restore the log, or drop the tables of {self.projection.context} in drover_detached and run "
             hint += f"`drover projection attach {self.projection.context} --fold-again`"
             raise self._error("another_history", detached_before=detached_before, log_ends_at=end, hint=hint)
+        self._log_was_away = False
+
+    async def _check_idle_log(self) -> None:
+        """Notice a log that was put under this running process. It does not answer while it is swapped, so the first
+        batch after a silence is written only once the log was compared again."""
+        try:
+            await self._check_log()
+        except LogUnreachable:
+            self._log_was_away = True
 
     async def _compete(self, connection: Connection) -> bool:
         """Wait for the lock; return False if the runner was stopped first. The lock only avoids duplicate work; the
@@ -275,6 +285,8 @@ class Runner:
                     return
                 if ahead.done():
                     folded = ahead.result()
+                    if self._log_was_away:
+                        await self._check_log()
                     done = asyncio.Event()
                     ahead = asyncio.create_task(self._next(folder, folded, done))
                     await self._write(folded, store)
@@ -284,6 +296,7 @@ class Runner:
                     done.set()
                 else:
                     await store.ping(self.checkpoint)
+                    await self._check_idle_log()
                     await self._say_position(await self._quiet_through())
                     if rows is not None:
                         await rows.beat()

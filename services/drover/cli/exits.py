@@ -55,6 +55,8 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.cli.up.ForeignSettings": Exit.CONFIGURATION,
     "drover.embedded.errors.DataDirectoryUnusable": Exit.CONFIGURATION,
     "drover.embedded.errors.ProgramMissing": Exit.CONFIGURATION,
+    "drover.eventlog.copies.ReplicasUnchanged": Exit.FAILED,
+    "drover.eventlog.copies.TooFewNodes": Exit.CONFIGURATION,
     "drover.eventlog.durability.DurabilityUnknown": Exit.CONFIGURATION,
     "drover.eventlog.durability.UnsyncedServer": Exit.CONFIGURATION,
     "drover.eventlog.histories.OfAnotherHistory": Exit.CONFIGURATION,

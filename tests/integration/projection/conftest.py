@@ -48,8 +48,9 @@ class Farm:
         await self.commit_raw(CODEC.encode(events), len(events))
 
     async def commit_raw(self, payload: bytes, events: int) -> None:
-        seq = await self.log.append(Commit(f"{self._name}{self.head.seq}", 1, payload), self.head.seq)
-        self.head = Checkpoint(seq, self.head.n + events)
+        commit = Commit(f"{self._name}{self.head.seq}", 1, payload)
+        seq = await self.log.append(commit, self.head.seq)
+        self.head = Checkpoint(seq, self.head.n + events, commit.id)
 
     async def register(self, phones: int) -> None:
         for _ in range(phones):
@@ -86,7 +87,9 @@ class ReadModel:
         self.connection = connection
 
     async def checkpoint(self) -> Checkpoint:
-        row = await self.connection.fetchrow("SELECT seq, n FROM drover.checkpoints WHERE schema = 'rm_fleet'")
+        row = await self.connection.fetchrow(
+            "SELECT seq, n, commit_id FROM drover.checkpoints WHERE schema = 'rm_fleet'"
+        )
         return Checkpoint(*row) if row else Checkpoint()
 
     async def rows(self) -> dict[str, set[tuple[Any, ...]]]:

@@ -44,7 +44,7 @@ class Studio:
             if not stamped:
                 event.at = self.ago(ago)
         seq = await self.log.append(Commit(str(self.head.seq), 1, CODEC.encode(events)), self.head.seq)
-        self.head = Checkpoint(seq, self.head.n + len(events))
+        self.head = Checkpoint(seq, self.head.n + len(events), str(self.head.seq))
 
     async def render(self, ago: float = 0) -> Hand:
         """A new render, as the hand of the worker that may take it."""

@@ -62,7 +62,7 @@ class Lived:
                 event.n, event.by, event.cause = n, "test", f"command-{n}"
             commit = Commit(str(self.head.seq), 1, CODEC.encode(events))
             seq = await self.log.append(commit, self.head.seq)
-            self.head = Checkpoint(seq, n)
+            self.head = Checkpoint(seq, n, commit.id)
             stored = await self.log.get(seq)
             assert stored is not None
             self.memory.fold(stored)

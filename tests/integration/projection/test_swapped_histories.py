@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import PcRegistered
 from drover.eventlog.histories import OfAnotherHistory
+from drover.eventlog.log import LogUnreachable
+from drover.eventlog.memory import MemoryLog
 from drover.history.checkpointer import Checkpointer
 from drover.history.checkpoints import FoldCheckpoints
 from drover.history.travel import Place, TimeTraveller
@@ -47,6 +50,56 @@ async def test_a_log_with_another_commit_at_the_position_is_not_followed(farm, d
     assert "at position 3 it has the commit 2, and the log has other-2" in stopped.details["what"]
     assert "drover projection forget fleet" in stopped.details["what"]
     assert await read_model.agrees(farm)
+
+
+class SwappedLog(MemoryLog):
+    """A log that does not answer while it is replaced by another one."""
+
+    def __init__(self, log):
+        super().__init__(log.partition)
+        self._commits = log._commits
+        self.away = False
+        self.asked_while_away = asyncio.Event()
+
+    def _answer(self):
+        if self.away:
+            self.asked_while_away.set()
+            raise LogUnreachable
+
+    async def last(self):
+        self._answer()
+        return await super().last()
+
+    async def put(self, log):
+        """Let the readers go on with the commits of another log."""
+        async with self._grown:
+            self.away, self._commits = False, log._commits
+            self._grown.notify_all()
+
+
+async def test_a_log_that_is_put_under_a_running_projector_is_noticed_before_it_is_read(farm, dsn, read_model):
+    await farm.register(phones=3)
+    log = SwappedLog(farm.log)
+    async with Runner(FLEET_PROJECTION, log, dsn) as runner:
+        await eventually(lambda: runner.checkpoint.seq == 3)
+        log.away = True
+        await log.asked_while_away.wait()
+        await log.put((await longer_log()).log)
+        stopped = await eventually(lambda: runner.stopped)
+    assert stopped.reason == "another_history"
+    assert await read_model.agrees(farm)
+
+
+async def test_a_shorter_log_under_a_running_projector_is_noticed(farm, dsn, read_model):
+    await farm.register(phones=3)
+    log = SwappedLog(farm.log)
+    async with Runner(FLEET_PROJECTION, log, dsn) as runner:
+        await eventually(lambda: runner.checkpoint.seq == 3)
+        older = Farm()
+        await older.register(phones=2)
+        await log.put(older.log)
+        stopped = await eventually(lambda: runner.stopped)
+    assert stopped.reason == "another_history"
 
 
 async def test_control_without_the_commit_id_both_histories_are_mixed(farm, dsn, read_model):

@@ -6,9 +6,14 @@ import nats.js.api as api
 
 from drover.cli.checks.copies import judged
 from drover.cli.checks.finding import Verdict
+from drover.eventlog.copies import copies_in
 
 
 def stream(name, copies, **peers):
+    return copies_in(info(name, copies, **peers))
+
+
+def info(name, copies, **peers):
     replicas = [api.PeerInfo(name=peer, active=0, **state) for peer, state in peers.items()]
     return api.StreamInfo(
         config=api.StreamConfig(name=name, num_replicas=copies),
@@ -42,3 +47,8 @@ def test_a_node_that_is_away_or_late_is_a_warning_with_its_name():
     found = judged([stream("FLEET", 3, **AWAY), stream("RENDER", 3, **LATE)], 3)
     assert found.verdict is Verdict.WARN
     assert found.found == "FLEET: n2 is away; RENDER: n1 lags behind"
+
+
+def test_a_replica_that_no_node_holds_yet_is_a_warning():
+    found = judged([stream("FLEET", 3, n1=WELL["n1"])], 3)
+    assert (found.verdict, found.found) == (Verdict.WARN, "FLEET: 1 replicas have no node yet")

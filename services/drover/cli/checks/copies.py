@@ -3,59 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Final
-
-import nats.js.api as api
-from nats.js.errors import NotFoundError
 
 from drover.cli.checks.finding import Finding, Scene, fail, ok, skipped, warn
-from drover.domain.contexts import CONTEXTS
+from drover.cli.log_replicas import STREAMS
 from drover.domain.errors import DroverError
-from drover.eventlog import snapshots
-from drover.eventlog.bucket import NOTIFIER_BUCKET
-from drover.eventlog.log import Partition
-from drover.writer.nats_lease import BUCKET
-
-STREAMS: Final = (*(Partition(context).stream for context in CONTEXTS), f"KV_{BUCKET}", snapshots.STREAM)
+from drover.eventlog.copies import Copies, copies_of
 
 
 async def streams_are_copied(scene: Scene) -> Finding:
     if isinstance(scene.nats, DroverError):
         return skipped("NATS was not reached")
-    jetstream = scene.nats.jetstream()
-    try:
-        infos = [await jetstream.stream_info(name) for name in STREAMS]
-    except NotFoundError:
-        return skipped("not all streams exist yet", "The first start of the services creates them.")
-    with suppress(NotFoundError):  # only where alerts are sent
-        infos.append(await jetstream.stream_info(f"KV_{NOTIFIER_BUCKET}"))
+    found = await copies_of(scene.nats, STREAMS)
+    if not found:
+        return skipped("there are no streams yet", "The first start of the services creates them.")
     asked = scene.environ.get("DROVER_NATS_REPLICAS", "")
-    return judged(infos, int(asked) if asked.isdecimal() else 1)
+    return judged(found, int(asked) if asked.isdecimal() else 1)
 
 
-def judged(infos: Sequence[api.StreamInfo], asked: int) -> Finding:
+def judged(streams: Sequence[Copies], asked: int) -> Finding:
     """Return the worst finding about any of the streams."""
-    few = [info.config.name for info in infos if (info.config.num_replicas or 1) < asked]
+    few = [copies.stream for copies in streams if copies.wanted < asked]
     if few:
         return fail(
-            f"{asked} replicas are configured, and {', '.join(map(str, few))} has fewer",
+            f"{asked} replicas are configured, and {', '.join(few)} has fewer",
             f"Streams keep the number they were created with: run `drover log replicas {asked}`.",
         )
-    ill = [said for info in infos for said in _ill(info)]
+    ill = [said for copies in streams for said in _ill(copies)]
     if ill:
         return warn(
             "; ".join(ill),
             "Nothing is lost, but with one node less nothing can be written: start it again, or wait until it has "
             "caught up.",
         )
-    copies = min(info.config.num_replicas or 1 for info in infos)
-    return ok(f"{copies} of every stream, all current" if copies > 1 else "one of every stream: on one server")
+    least = min(copies.wanted for copies in streams)
+    return ok(f"{least} of every stream, all current" if least > 1 else "one of every stream: on one server")
 
 
-def _ill(info: api.StreamInfo) -> list[str]:
+def _ill(copies: Copies) -> list[str]:
     """List the problems that a stream's leader reports about its replicas."""
-    replicas = (info.cluster.replicas if info.cluster else None) or []
-    name = info.config.name
-    away = [f"{name}: {peer.name} is away" for peer in replicas if peer.offline]
-    return away + [f"{name}: {peer.name} lags behind" for peer in replicas if not peer.offline and not peer.current]
+    away = [f"{copies.stream}: {node} is away" for node in copies.away]
+    late = [f"{copies.stream}: {node} lags behind" for node in copies.lagging]
+    missing = copies.wanted - copies.found
+    return away + late + ([f"{copies.stream}: {missing} replicas have no node yet"] if missing > 0 else [])

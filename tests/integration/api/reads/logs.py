@@ -63,7 +63,7 @@ class ContextLog:
             event.n, event.at, event.by, event.cause = n, self._clock(n), by or self._by, cause
         payload = CODECS[self.context].encode(events)
         seq = await self.log.append(Commit(str(self.head.seq), 1, payload), self.head.seq)
-        self.head = Checkpoint(seq, self.head.n + len(events))
+        self.head = Checkpoint(seq, self.head.n + len(events), str(self.head.seq))
         self.told += [
             Told(self.context, seq, line, event, entities_of(self.context, event)) for line, event in enumerate(events)
         ]
