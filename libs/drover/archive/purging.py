@@ -3,6 +3,7 @@ in the stream."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,9 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition, StoredCommit
 
 PURGE_S: Final = 60.0
+STEP: Final = 50_000
+"""How many sequences one request removes. The server takes no commits meanwhile: 0.14 s for 90,000 messages."""
+STEP_PAUSE_S: Final = 0.1
 
 LAST: Final = "the last commit"
 ARCHIVE: Final = "the archive"
@@ -78,12 +82,18 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
     Raises PurgeRefused if that would remove the partition's last commit or its newest archived one, whatever the caller
     has computed.
     """
-    last = await JetStreamLog(client, partition).last()
+    log = JetStreamLog(client, partition)
+    last, first = await log.last(), await log.next_after(0)
     if last is None or below > last.seq:
         raise PurgeRefused(partition, below, f"its last commit is {last.seq if last else 'missing'}")
     if below > archived:
         raise PurgeRefused(partition, below, f"its newest archived commit is {archived}")
-    return await purge_unguarded(client, partition, below)
+    purged, reached = 0, last.seq if first is None else first.seq
+    while reached < below:
+        reached = min(below, reached + STEP)
+        purged += await purge_unguarded(client, partition, reached)
+        await asyncio.sleep(STEP_PAUSE_S)
+    return purged
 
 
 async def purge_unguarded(client: Client, partition: Partition, below: int) -> int:

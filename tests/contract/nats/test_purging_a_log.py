@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from uuid_utils import uuid4
 
+from drover.archive import purging
 from drover.archive.purging import PurgeRefused, first_since, purge, purge_unguarded
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
@@ -44,6 +45,20 @@ async def sequences(client, log):
 
 async def test_commits_below_a_position_leave_the_stream(client, bank_log):
     assert await purge(client, bank_log.partition, below=15, archived=17) == 14
+    assert await sequences(client, bank_log) == (15, 20)
+
+
+async def test_many_commits_leave_in_steps_so_that_writers_are_not_held_up(client, bank_log, monkeypatch):
+    steps = []
+
+    async def noted(client, partition, below):
+        steps.append(below)
+        return await purge_unguarded(client, partition, below)
+
+    monkeypatch.setattr(purging, "STEP", 6)
+    monkeypatch.setattr(purging, "purge_unguarded", noted)
+    assert await purge(client, bank_log.partition, below=15, archived=17) == 14
+    assert steps == [7, 13, 15]
     assert await sequences(client, bank_log) == (15, 20)
 
 
