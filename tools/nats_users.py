@@ -134,6 +134,8 @@ def publishes(user: User) -> list[str]:
         found.update(f"evt.{context}.*" for context in CONTEXTS)
         found.update(f"$JS.API.STREAM.UPDATE.{context.upper()}" for context in CONTEXTS)
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
+        found.update(f"$JS.API.STREAM.DELETE.{context.upper()}" for context in CONTEXTS)  # `drover log migrate`
+        found.update((f"$JS.API.STREAM.UPDATE.{LEASES}", f"$JS.API.STREAM.MSG.GET.{LEASES}"))
     found.update(f"cmd.{context}.*" for context in user.commands)
     if PROJECTED in user.hears:
         found.add(WANTED)

@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 import nats
 import pytest
 
+from drover.archive.folder_store import FolderStore
+from drover.archive.migrating import migrate
 from drover.bus.connection import connected, inbox_of
 from drover.cli.service_names import PARTS, SERVICES
 from drover.domain.contexts import CONTEXTS, REGISTRY
@@ -78,7 +80,8 @@ def test_only_the_writer_of_a_context_and_a_restore_may_write_its_events(context
 def test_no_service_may_change_or_delete_what_is_in_the_log():
     harmful = {f"$JS.API.STREAM.{verb}.{stream}" for verb in HARM for stream in LOG}
     may = {(name, subject) for name, user in USERS.items() for subject in harmful if covered(subject, publishes(user))}
-    assert may == {("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG}
+    # A person's tools: a restore updates streams, and `drover log migrate` recreates them.
+    assert may == {("restore", f"$JS.API.STREAM.{verb}.{stream}") for verb in ("UPDATE", "DELETE") for stream in LOG}
 
 
 def test_only_those_who_watch_may_ask_writers_and_only_writers_may_answer():
@@ -205,4 +208,16 @@ async def test_a_restore_may_write_any_log_and_hold_reactors_back(permitted_nats
             await switch_reactors(client, context, on=False)
             await JetStreamSnapshots(client).forget(context)
         assert await contexts_with_reactors_off(client, CONTEXTS) == set(CONTEXTS)
+    assert permitted_nats.violations() == []
+
+
+@pytest.mark.req("YR-01")
+async def test_a_restore_may_recreate_a_log(permitted_nats, tmp_path):
+    payload = b'{"type":"X","n":1,"at":"2026-01-31T08:00:00Z","by":""}\n'
+    async with connected(permitted_nats.url_as("restore"), "restore") as client:
+        await prepare(client, CONTEXTS)
+        assert await JetStreamLog(client, Partition("fleet")).append(Commit("a-commit", 1, payload), 0) == 1
+        made = await migrate(client, FolderStore(tmp_path), "fleet")
+        assert (made.first, made.last) == (1, 1)
+        assert (await JetStreamLog(client, Partition("fleet")).last()).id == "a-commit"
     assert permitted_nats.violations() == []

@@ -23,6 +23,7 @@ from drover.eventlog.streams import StreamRefused, ensure_stream
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.lease import Lease
+from drover.writer.migration_marker import refuse_half_migrated
 from drover.writer.nats_lease import BUCKET, LeaseTimes, NatsLease
 from drover.writer.peers import Peers
 from drover.writer.shared_lease import SharedLease
@@ -67,6 +68,7 @@ async def prepare(
 async def _prepare(
     client: Client, contexts: tuple[str, ...], replicas: int, partitions: Mapping[str, int]
 ) -> dict[str, tuple[Partition, ...]]:
+    await refuse_half_migrated(client, contexts)
     divided = {
         context: await ensure_stream(client, context, replicas=replicas, partitions=partitions.get(context, 1))
         for context in contexts

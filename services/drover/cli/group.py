@@ -13,6 +13,7 @@ from drover.cli.commands.config import config
 from drover.cli.commands.doctor import doctor
 from drover.cli.commands.events import events
 from drover.cli.commands.key import key
+from drover.cli.commands.log import log
 from drover.cli.commands.migrate import migrate
 from drover.cli.commands.projection import projection, verify_command
 from drover.cli.commands.reactors import reactors
@@ -38,7 +39,7 @@ def drover() -> None:
 
 for command in (up, serve, migrate, key, account, events, status, doctor, projection, verify_command):
     drover.add_command(command)
-for command in (archive, state, reactors, alerts, config):
+for command in (archive, log, state, reactors, alerts, config):
     drover.add_command(command)
 
 
