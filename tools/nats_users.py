@@ -150,6 +150,8 @@ def publishes(user: User) -> list[str]:
         found.update(f"$JS.API.STREAM.UPDATE.{stream}" for stream in (*STREAMS, LEDGER))
         found.add(f"$JS.API.STREAM.INFO.{LEDGER}")
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
+        found.update(f"$JS.API.STREAM.DELETE.{context.upper()}" for context in CONTEXTS)  # `drover log migrate`
+        found.update((f"$JS.API.STREAM.UPDATE.{LEASES}", f"$JS.API.STREAM.MSG.GET.{LEASES}"))
     found.update(f"cmd.{context}.*" for context in user.commands)
     if PROJECTED in user.hears:
         found.add(WANTED)

@@ -11,6 +11,8 @@ import nats
 import nats.js.api as api
 import pytest
 
+from drover.archive.folder_store import FolderStore
+from drover.archive.migrating import migrate
 from drover.bus.connection import connected, inbox_of
 from drover.cli.log_replicas import STREAMS as REPLICATED
 from drover.cli.service_names import PARTS, SERVICES
@@ -86,7 +88,8 @@ def test_no_service_may_change_or_delete_what_is_in_the_log_but_the_archiver_rem
     harmful = {f"$JS.API.STREAM.{verb}.{stream}" for verb in HARM for stream in LOG}
     may = {(name, subject) for name, user in USERS.items() for subject in harmful if covered(subject, publishes(user))}
     assert may == {
-        *(("restore", f"$JS.API.STREAM.UPDATE.{stream}") for stream in LOG),
+        # A person's tools: a restore updates streams, and `drover log migrate` recreates them.
+        *(("restore", f"$JS.API.STREAM.{verb}.{stream}") for verb in ("UPDATE", "DELETE") for stream in LOG),
         *(("archiver", f"$JS.API.STREAM.PURGE.{stream}") for stream in LOG),
     }
 
@@ -248,3 +251,15 @@ async def test_a_writer_that_may_not_change_the_stream_of_snapshots_goes_on_with
         snapshots = JetStreamSnapshots(client)
         await snapshots.save(Partition("fleet"), "v1", each(b"state"), seq=1, commit="c")
         assert await latest(snapshots, Partition("fleet"), "v1") == b"state"
+
+
+@pytest.mark.req("YR-01")
+async def test_a_restore_may_recreate_a_log(permitted_nats, tmp_path):
+    payload = b'{"type":"X","n":1,"at":"2026-01-31T08:00:00Z","by":""}\n'
+    async with connected(permitted_nats.url_as("restore"), "restore") as client:
+        await prepare(client, CONTEXTS)
+        assert await JetStreamLog(client, Partition("fleet")).append(Commit("a-commit", 1, payload), 0) == 1
+        made = await migrate(client, FolderStore(tmp_path), "fleet")
+        assert (made.first, made.last) == (1, 1)
+        assert (await JetStreamLog(client, Partition("fleet")).last()).id == "a-commit"
+    assert permitted_nats.violations() == []

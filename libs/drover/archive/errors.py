@@ -108,6 +108,18 @@ class ForeignArchive(DroverError):
         self.seq = seq
 
 
+class LogInUse(DroverError):
+    """A process writes to the log."""
+
+    def __init__(self, partition: str, instance: str) -> None:
+        super().__init__(
+            f"{instance} leads {partition}. Stop all services, then run this again. A process that was killed counts "
+            "as the leader for up to 10 s."
+        )
+        self.partition = partition
+        self.instance = instance
+
+
 class LogNotEmpty(DroverError):
     """The log has other commits than those to be restored."""
 

@@ -24,6 +24,7 @@ from drover.eventlog.streams import StreamRefused, ensure_stream, refuse_too_few
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.lease import Lease
+from drover.writer.migration_marker import refuse_half_migrated
 from drover.writer.nats_lease import BUCKET, LeaseTimes, NatsLease
 from drover.writer.peers import Peers
 from drover.writer.shared_lease import SharedLease
@@ -81,6 +82,7 @@ async def _prepare(
     purges: bool,
     log_max: int | None,
 ) -> dict[str, tuple[Partition, ...]]:
+    await refuse_half_migrated(client, contexts)
     divided = {
         context: await ensure_stream(
             client,

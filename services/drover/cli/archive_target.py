@@ -44,15 +44,15 @@ class Place:
     """The servers to restore into: NATS, and Postgres if there is one."""
 
     def __init__(self, client: Client, postgres: Connection | None, replicas: int = 1) -> None:
-        self._client = client
+        self.client = client
         self._postgres = postgres
         self._replicas = replicas
 
     async def look(self, whole: Whole, *, forget: bool) -> None:
         """Raise an error if the restore cannot succeed. Called before anything is written."""
         with suppress(NotFoundError):
-            await partitions_of(self._client, whole.context)
-            await already_there(Refill(self._client, whole.context), whole.source)
+            await partitions_of(self.client, whole.context)
+            await already_there(Refill(self.client, whole.context), whole.source)
         if self._postgres is not None and not forget:
             position = await read_model_position(self._postgres, whole.context)
             if position > whole.source.last:
@@ -64,18 +64,18 @@ class Place:
         context = whole.context
         wanted = len(whole.partitions)
         first = whole.source.first
-        made = await ensure_stream(self._client, context, replicas=self._replicas, partitions=wanted, first_seq=first)
-        refill = Refill(self._client, context)
+        made = await ensure_stream(self.client, context, replicas=self._replicas, partitions=wanted, first_seq=first)
+        refill = Refill(self.client, context)
         if [one.name for one in made] != whole.partitions:
             last = await refill.last()
             if last is not None:
                 raise LogNotEmpty(context, last.seq, "it has other partitions")
             raise OtherPartitions(context, [one.name for one in made], whole.partitions)
         if await refill.last() is None:
-            if (end := await last_seq(self._client, context)) != first - 1:
+            if (end := await last_seq(self.client, context)) != first - 1:
                 raise OtherBeginning(context, end + 1, first)
-            await switch_reactors(self._client, context, on=False)
-            await JetStreamSnapshots(self._client).forget(context)
+            await switch_reactors(self.client, context, on=False)
+            await JetStreamSnapshots(self.client).forget(context)
         restored = await restore(refill, whole.source, progress=bar, checking=bar.stage(f"check {context}"))
         if self._postgres is not None and forget:
             await forget_read_models(self._postgres, context)

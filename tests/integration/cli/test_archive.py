@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from nats.js.errors import NotFoundError
 
 from drover.archive.archive import Archive
 from drover.archive.folder_store import FolderStore
@@ -27,6 +28,8 @@ from drover.eventlog.streams import ensure_stream, partitions_of
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import connect
 from drover.testing.waiting import eventually
+from drover.writer.migration_marker import HalfMigrated, read_marks
+from drover.writer.nats_writer import prepare
 from tests.chunks import each
 
 from .conftest import COMMAND_S, Written, device, online, pc, settings
@@ -60,12 +63,12 @@ async def empty(own_nats):
 
 
 @asynccontextmanager
-async def large_log(client, commits=120):
+async def large_log(client, commits=120, events=200):
     context = f"t{uuid4().hex[:12]}"
     await ensure_stream(client, context)
     written = Written(client, context)
     for _ in range(commits):
-        await written.commit(*(online(f"d{number}") for number in range(200)))
+        await written.commit(*(online(f"d{number}") for number in range(events)))
     yield context
 
 
@@ -187,7 +190,7 @@ async def test_killed_in_the_middle_an_archive_is_whole_and_goes_on(start, here,
 
 async def test_a_restore_that_is_killed_goes_on_where_it_was(start, here, nats, client, empty, tmp_path):
     server, target = empty
-    async with large_log(client) as context:
+    async with large_log(client, commits=2_500, events=3) as context:  # three batches
         archive = str(tmp_path / "archive")
         assert (await here("archive", "create", archive, "--context", context, **settings(nats))).code == 0
         process = await start("archive", "restore", archive, **settings(server))
@@ -341,3 +344,45 @@ async def test_an_archive_in_a_bucket_is_created_read_and_restored_by_the_same_c
     ended = await here("archive", "verify", **environ)
     assert ended.code == Exit.FAILED
     assert "it is missing" in ended.out
+
+
+@pytest.mark.req("YR-01")
+async def test_a_migration_that_is_killed_goes_on_and_services_do_not_start_meanwhile(
+    start, here, nats, client, tmp_path
+):
+    async with large_log(client, commits=2_500, events=3) as context:
+        had = await stored(client, context)
+        asked = ("log", "migrate", str(tmp_path / "archive"), "--context", context)
+        process = None
+
+        async def marked():
+            return context in await read_marks(client) or process.returncode is not None
+
+        async def deleted():
+            info = await stream_info()
+            return info is None or process.returncode is not None
+
+        async def refilling():
+            info = await stream_info()
+            return (info is not None and info.state.messages > 0) or process.returncode is not None
+
+        async def stream_info():
+            try:
+                return await client.jetstream().stream_info(context.upper())
+            except NotFoundError:
+                return None
+
+        for reached in (marked, deleted, refilling):
+            process = await start(*asked, **settings(nats))
+            await eventually(reached, COMMAND_S)
+            process.kill()
+            await process.wait()
+            if context in await read_marks(client):
+                with pytest.raises(HalfMigrated):
+                    await prepare(client, (context,))
+        ended = await here(*asked, **settings(nats))
+        assert ended.code == 0, ended.err
+        assert await stored(client, context) == had
+        assert await prepare(client, (context,))
+        ended = await here("log", "migrate", str(tmp_path / "archive"), "--context", "nothing", **settings(nats))
+        assert ended.code == Exit.NOT_FOUND

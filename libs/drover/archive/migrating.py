@@ -1,0 +1,192 @@
+"""Recreates the stream of a context with today's configuration: archives it, checks the archive, deletes the stream,
+creates it again and refills it. All writers are stopped meanwhile.
+
+Every step can be repeated. A mark that outlives the stream tells a run that was killed from the beginning, and keeps
+services from starting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+import nats.js.api as api
+from nats.aio.client import Client
+from nats.js.errors import NotFoundError
+from uuid_utils import uuid4
+
+from drover.archive.archive import Archive, Progress, no_progress
+from drover.archive.creating import create
+from drover.archive.errors import ForeignArchive, LogInUse
+from drover.archive.restoring import Restored, restore
+from drover.archive.store import ArchiveStore
+from drover.archive.writing import record_bottom
+from drover.eventlog.jetstream import JetStreamLog
+from drover.eventlog.log import Partition
+from drover.eventlog.refill import Refill
+from drover.eventlog.streams import ensure_stream, partitions_of
+from drover.writer.migration_marker import Mark, put_mark, read_marks, remove_mark
+from drover.writer.nats_lease import read_holder
+
+MIGRATION_KEY: Final = "drover_migration"
+"""The stream's metadata key with the id of the migration that created it."""
+
+Stage = Callable[[str], Progress]
+"""Called with the name of a stage; returns the function that is told its progress."""
+
+
+def no_stage(name: str) -> Progress:
+    """Report no progress; the default."""
+    return no_progress
+
+
+class Migrated(msgspec.Struct):
+    """The result of a migration."""
+
+    context: str
+    first: int
+    """The first commit in the new stream. Those before it are in the archive only."""
+    last: int
+    events: int
+    """How many events this run wrote back."""
+
+
+async def migrate(
+    client: Client,
+    store: ArchiveStore,
+    context: str,
+    *,
+    keep_since: datetime | None = None,
+    stage: Stage = no_stage,
+) -> Migrated:
+    """Recreate the stream of a context, or go on with a run that was interrupted.
+
+    `keep_since`: commits before this time stay in the archive only. A run that goes on uses the time of the first run.
+    Raises LogInUse if a writer leads, NotFoundError if there is no log.
+    """
+    mark = (await read_marks(client)).get(context) or await _begin(client, context, keep_since)
+    work = _Work(client, store, context, mark, stage)
+    info = await _info(client, context)
+    if info is not None and (info.config.metadata or {}).get(MIGRATION_KEY) != mark.id:
+        if info.state.messages or not mark.archived:
+            await work.archive()
+        # Otherwise an earlier run was killed after it had created the new stream, and that is still empty.
+        await client.jetstream().delete_stream(context.upper())
+    restored = await work.refill()
+    await remove_mark(client, context)
+    return Migrated(context, work.opened.first, restored.last, restored.events)
+
+
+async def _info(client: Client, context: str) -> api.StreamInfo | None:
+    try:
+        return await client.jetstream().stream_info(context.upper())
+    except NotFoundError:
+        return None
+
+
+async def _begin(client: Client, context: str, keep_since: datetime | None) -> Mark:
+    """Mark the context as being migrated, unless a writer leads."""
+    partitions = await partitions_of(client, context)
+    config = (await client.jetstream().stream_info(context.upper())).config
+    await _refuse_leaders(client, partitions)
+    mark = Mark(
+        id=uuid4().hex,
+        partitions=len(partitions),
+        replicas=config.num_replicas or 1,
+        max_bytes=config.max_bytes or -1,
+        metadata={name: text for name, text in (config.metadata or {}).items() if not name.startswith("_nats.")},
+        since=datetime.now(UTC),
+        keep_since=keep_since,
+    )
+    await put_mark(client, context, mark)
+    try:
+        await _refuse_leaders(client, partitions)  # one may have started before it could see the mark
+    except LogInUse:
+        await remove_mark(client, context)
+        raise
+    return mark
+
+
+async def _refuse_leaders(client: Client, partitions: tuple[Partition, ...]) -> None:
+    for partition in partitions:
+        if (holder := await read_holder(client, partition)) is not None:
+            raise LogInUse(str(partition), holder.instance)
+
+
+class _Work:
+    def __init__(self, client: Client, store: ArchiveStore, context: str, mark: Mark, stage: Stage) -> None:
+        self.opened: Archive
+        self._client = client
+        self._store = store
+        self._context = context
+        self._mark = mark
+        self._stage = stage
+
+    async def archive(self) -> None:
+        """Archive the whole stream, check the archive, and note that the stream may be deleted."""
+        await self._fence()
+        partitions = await partitions_of(self._client, self._context)
+        await _refuse_leaders(self._client, partitions)
+        logs = [JetStreamLog(self._client, partition) for partition in partitions]
+        await create(self._store, logs, progress=self._stage(f"archive {self._context}"))
+        archive = await Archive.open(self._store, self._context)
+        if damaged := await archive.verify(self._stage(f"verify {self._context}")):
+            raise damaged[0]
+        await self._same_end(archive)
+        if archive.last:
+            first = max(archive.first, await self._first(archive))
+            await record_bottom(self._store, self._context, dict.fromkeys(archive.index.partitions, first))
+        self._mark = msgspec.structs.replace(self._mark, archived=(archive.last, archive.last_commit))
+        await put_mark(self._client, self._context, self._mark)
+
+    async def _fence(self) -> None:
+        """Make the stream refuse new messages, so that nothing is written after it was archived."""
+        jetstream = self._client.jetstream()
+        info = await jetstream.stream_info(self._context.upper())
+        if (info.config.max_msgs or -1) < 1:
+            await jetstream.update_stream(info.config.evolve(max_msgs=max(info.state.messages, 1)))
+
+    async def _same_end(self, archive: Archive) -> None:
+        """Raise ForeignArchive unless the archive ends with the last commit of the stream."""
+        last = await Refill(self._client, self._context).last()
+        if (last.seq, last.id) != (archive.last, archive.last_commit) if last else archive.last:
+            raise ForeignArchive(self._context, archive.last, "the log ends elsewhere")
+
+    async def _first(self, archive: Archive) -> int:
+        """Return the first commit to keep in the stream. The last commit of each partition always stays."""
+        if self._mark.keep_since is None:
+            return 1
+        lasts = await archive.previous(archive.last)
+        return min(*lasts.values(), await self._first_since(archive, self._mark.keep_since))
+
+    async def _first_since(self, archive: Archive, moment: datetime) -> int:
+        for segment in archive.index.segments:
+            if segment.last_at >= moment or segment is archive.index.segments[-1]:
+                async with aclosing(archive.commits(segment.first - 1)) as commits:
+                    async for placed in commits:
+                        if placed.commit.stored_at >= moment:
+                            return placed.commit.seq
+        return archive.last
+
+    async def refill(self) -> Restored:
+        """Create the new stream if it is missing, and write the commits into it."""
+        archive = self.opened = await Archive.open(self._store, self._context)
+        if (archive.last, archive.last_commit) != self._mark.archived:
+            raise ForeignArchive(self._context, archive.last, "the stream was archived elsewhere before it was deleted")
+        if await _info(self._client, self._context) is None:
+            await self._create()
+        progress, checking = self._stage(f"refill {self._context}"), self._stage(f"check {self._context}")
+        return await restore(Refill(self._client, self._context), archive, progress=progress, checking=checking)
+
+    async def _create(self) -> None:
+        mark, jetstream = self._mark, self._client.jetstream()
+        first = self.opened.first
+        await ensure_stream(
+            self._client, self._context, replicas=mark.replicas, partitions=mark.partitions, first_seq=first
+        )
+        config = (await jetstream.stream_info(self._context.upper())).config
+        metadata = {**(config.metadata or {}), **mark.metadata, MIGRATION_KEY: mark.id}
+        await jetstream.update_stream(config.evolve(metadata=metadata, max_bytes=mark.max_bytes))
