@@ -89,7 +89,6 @@ class FoldCheckpoints:
         head = msgspec.msgpack.decode(image, type=FoldImage)
         key = (partition.context, partition.name, version)
         await self._pool.execute(_SAVE, *key, head.seq, head.n, head.at, image)
-        await self.archive_daily(partition, version)
         await self.thin(partition, version)
         return len(image)
 
@@ -142,8 +141,8 @@ class FoldCheckpoints:
         return [Kept(**row) for row in rows]
 
     async def archive_daily(self, partition: Partition, version: str) -> None:
-        """Put the daily checkpoints into the archive that it does not have. If that fails, it is tried again with the
-        next checkpoint."""
+        """Put the daily checkpoints into the archive that it does not have. The archiver calls this: no process that
+        takes requests may write to the archive. If it fails, it is tried again later."""
         if self._archived is None:
             return
         key = (partition.context, partition.name, version)

@@ -9,6 +9,7 @@ from uuid_utils import uuid4
 
 from drover.archive.opening import open_store
 from drover.archive.retention import parse_keep
+from drover.archive.snapshots import ArchivedSnapshots
 from drover.archiver.archiver import Archiver
 from drover.archiver.context_archiver import ContextArchiver
 from drover.archiver.keeper import ArchiveKeeper
@@ -18,6 +19,7 @@ from drover.archiver.settings import ArchiverSettings
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.history.checkpoints import FoldCheckpoints
 from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.service.lifecycle import Component, Phase
@@ -45,9 +47,10 @@ def assemble(host: Host) -> Assembly:
     positions = ReaderPositions(client, host.pool)
     snapshots = StoredSnapshots(JetStreamSnapshots(client), DECIDERS)
     store, keep = open_store(host.settings.archive), parse_keep(settings.log_keep)
+    states = FoldCheckpoints(host.pool, ArchivedSnapshots(store))
     archiver = Archiver(
         [
-            ContextArchiver(client, partitions, ArchiveKeeper(store, context), positions, snapshots, keep)
+            ContextArchiver(client, partitions, ArchiveKeeper(store, context), positions, snapshots, keep, states)
             for context, partitions in host.partitions.items()
         ],
         lease,

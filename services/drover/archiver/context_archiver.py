@@ -35,6 +35,10 @@ class Keeper(Protocol):
     async def record_bottom(self, partition: str, bottom: int) -> None: ...
 
 
+class DailyStates(Protocol):
+    async def archive_daily(self, partition: Partition, version: str) -> None: ...
+
+
 class Positions(Protocol):
     async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]: ...
 
@@ -55,13 +59,16 @@ class ContextArchiver:
         positions: Positions,
         snapshots: NewestSnapshots,
         keep: Keep,
+        states: DailyStates | None = None,
     ) -> None:
+        """`states`: the saved states of the past, one of each day goes to the archive. None: there are none."""
         self.context = partitions[0].context
         self._client = client
         self._keeper = keeper
         self._positions = positions
         self._snapshots = snapshots
         self._keep = keep
+        self._states = states
         self._partitions = partitions
         self._logs = [JetStreamLog(client, partition) for partition in partitions]
         self._held: dict[str, str] = {}
@@ -70,6 +77,9 @@ class ContextArchiver:
     async def round(self) -> None:
         archived = await self._keeper.archive(self._logs)
         metrics.ARCHIVED.labels(self.context).set(archived.last)
+        if self._states is not None:
+            for partition in self._partitions:
+                await self._states.archive_daily(partition, self._snapshots.version(self.context))
         if not self._keep.all:
             await self._purge()
         metrics.SUCCEEDED.labels(self.context).set_to_current_time()

@@ -7,7 +7,7 @@ from drover.archiver.positions import NOTIFIER, READ_MODEL, ReaderPositions
 from drover.bus.connection import connected
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.log import Partition
-from drover.notifier.ledger import BUCKET, NatsLedger
+from drover.notifier.ledger import BUCKET, NatsLedger, Position
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 
@@ -47,7 +47,7 @@ async def test_every_reader_with_a_position_of_its_own_is_asked(pool, client):
     await ensure_bucket(client, BUCKET)
     ledger = NatsLedger(client)
     assert await ledger.position(context) is None
-    await ledger.set_position(context, 25)
+    await ledger.set_position(context, Position(25))
     assert await positions.of(context, [one, two]) == {
         "p0": {"the read model rm_one": 30, "the read model rm_one_rebuilt": 12, NOTIFIER: 25},
         "p1": {"the read model rm_one": 31, "the history v1": 20, NOTIFIER: 25},

@@ -43,6 +43,7 @@ def image_of(seq, at):
 
 async def save(checkpoints, seq, at, version="v1"):
     await checkpoints.save(FLEET, version, each(image_of(seq, at)), seq=seq, commit="c")
+    await checkpoints.archive_daily(FLEET, version)
 
 
 async def moments(pool, version="v1"):
