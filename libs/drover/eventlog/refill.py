@@ -121,12 +121,13 @@ class Refill:
 
     def _encoded(self, batch: Sequence[Returning], id_: str) -> Iterator[bytes]:
         """Encode the messages as the commands of the NATS protocol that `publish` would send."""
+        subjects = {returning.partition: self._subject(returning) for returning in batch}
         for number, returning in enumerate(batch, 1):
             payload = returning.commit.payload
-            pairs = "".join(f"{name}: {value}\r\n" for name, value in _headers(returning, id_, number).items())
-            headers = f"NATS/1.0\r\n{pairs}\r\n".encode()
+            pairs = "\r\n".join(map(": ".join, _headers(returning, id_, number).items()))
+            headers = f"NATS/1.0\r\n{pairs}\r\n\r\n".encode()
             sizes = f"{len(headers)} {len(headers) + len(payload)}"
-            yield f"HPUB {self._subject(returning)}  {sizes}\r\n".encode() + headers + payload + b"\r\n"
+            yield b"%b%b%b\r\n" % (f"HPUB {subjects[returning.partition]}  {sizes}\r\n".encode(), headers, payload)
 
 
 def _headers(returning: Returning, id_: str, number: int) -> dict[str, str]:
