@@ -83,7 +83,7 @@ async def test_a_log_that_is_put_under_a_running_projector_is_noticed_before_it_
     async with Runner(FLEET_PROJECTION, log, dsn) as runner:
         await eventually(lambda: runner.checkpoint.seq == 3)
         log.away = True
-        await log.asked_while_away.wait()
+        await eventually(log.asked_while_away.is_set)
         await log.put((await longer_log()).log)
         stopped = await eventually(lambda: runner.stopped)
     assert stopped.reason == "another_history"
