@@ -82,7 +82,8 @@ async def office(own_nats, postgres_dsn):
         enter = stack.enter_async_context
         client = await enter(connected(settings.nats_url, "test"))
         divided = await prepare(client, ("analysis",))
-        cleanup = Cleanup(client, cleanup_settings, instance=settings.instance)
+        open_log = partial(JetStreamLog, client)
+        cleanup = Cleanup(client, cleanup_settings, open_log=open_log, instance=settings.instance)
         await enter(cleanup.writer.running())
         await enter(cleanup.watching())
         positions = Positions(divided["analysis"])

@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 from aiohttp import web
@@ -109,7 +110,8 @@ class Farm:
     @asynccontextmanager
     async def here(self, name, **more):
         """The same in the process of the test."""
-        notifier = Notifier(self._client, load(self.environ(name, **more), AlertSettings), instance=name)
+        settings, open_log = load(self.environ(name, **more), AlertSettings), partial(JetStreamLog, self._client)
+        notifier = Notifier(self._client, settings, open_log=open_log, instance=name)
         async with notifier.running():
             await self.leader()
             yield
