@@ -4,7 +4,7 @@ Read-only."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import closing
 from typing import Any, Final
 
@@ -15,9 +15,10 @@ from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
 from drover.projection.difference import Comparison, Table, TableReport
 from drover.projection.errors import ReadModelMissing
+from drover.projection.identifiers import quoted
 from drover.projection.merged_commits import merged_commits
 from drover.projection.projection import Projection, raw_lines
-from drover.projection.read_model import quoted
+from drover.projection.read_model import added_columns
 from drover.projection.spill import ROWS_MAX, Spill
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
 
@@ -45,10 +46,10 @@ class Report(msgspec.Struct):
 class _Rows:
     """The rows of an append table in the database, in key order."""
 
-    def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable) -> None:
+    def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable, added: Collection[str]) -> None:
         self._rows = rows
         self._table = table
-        self._comparison = Comparison(table)
+        self._comparison = Comparison(table, added)
         self._next: tuple[Any, ...] | None = None
         self._over = False
 
@@ -142,8 +143,9 @@ async def _verify(
     if not stands:
         raise ReadModelMissing(projection.schema)
     of = sum(n for _, n in stands.values())
+    added = await added_columns(connection, projection.schema)
     appended = {
-        table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended
+        table.name: _Rows(rows_of(connection, projection.schema, table), table, added) for table in projection.appended
     }
     done = 0
     ends = {name: seq for name, (seq, _) in stands.items()}
@@ -160,16 +162,17 @@ async def _verify(
     for rows in appended.values():
         await rows.finish()
     keyed = [
-        await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name]) for table in projection.keyed
+        await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name], added)
+        for table in projection.keyed
     ]
     progress(done, of)
     return Report(projection.name, ends, done, [*keyed, *(rows.report for rows in appended.values())])
 
 
 async def _compare_keyed(
-    connection: Connection, schema: str, table: KeyedTable[Any], wanted: Spill[Any]
+    connection: Connection, schema: str, table: KeyedTable[Any], wanted: Spill[Any], added: Collection[str]
 ) -> TableReport:
-    comparison = Comparison(table)
+    comparison = Comparison(table, added)
     async for found in rows_of(connection, schema, table):
         key = table.record_key_of(found)
         row = wanted.pop(key)
