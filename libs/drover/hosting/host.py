@@ -128,11 +128,12 @@ class Host:
     @cached_property
     def forms(self) -> ReadableForms:
         """Which read models can be read. Until all can, the process is not ready, so that the programs of the release
-        before it run on. A process with the projector and other services is ready: agents need it, and it is alone."""
+        before it run on. A process with the projector and other services waits only for some seconds: agents need it,
+        and there is no other one."""
         forms = ReadableForms(self.pool, self.partitions, self._end_of)
         self.components.append(Component("readable forms", Phase.REACTOR, forms.running()))
-        if "projector" not in self.services or len(self.services) == 1:
-            self.ready["read models"] = forms.why_not_ready
+        is_alone = "projector" in self.services and len(self.services) > 1
+        self.ready["read models"] = forms.why_not_started if is_alone else forms.why_not_ready
         return forms
 
     async def _end_of(self, context: str) -> int:

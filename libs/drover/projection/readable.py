@@ -29,6 +29,8 @@ LOOK_AT_MOST_S: Final = 0.1
 NOTE_S: Final = 60.0
 """How often to say that this process uses its forms, and to check that they are still there."""
 QUERY_S: Final = 5.0
+START_S: Final = 10.0
+"""How long the start of a process that serves agents waits for its read models. Most are complete by then."""
 
 _STANDS: Final = """
 SELECT c.schema, c.partition, c.seq,
@@ -102,6 +104,7 @@ class ReadableForms:
         self._has_looked = False
         self._turn = asyncio.Lock()
         self._looked_at = float("-inf")
+        self._patient_until = time.monotonic() + START_S
 
     def waiting(self) -> list[str]:
         """Return the contexts whose read models cannot be read yet."""
@@ -114,6 +117,11 @@ class ReadableForms:
             return "It is not known yet whether the read models can be read."
         building = ", ".join(context for context, how_far in self._waiting.items() if how_far is not None)
         return f"Read models are being built: {building}." if building else None
+
+    def why_not_started(self) -> str | None:
+        """Return the same as `why_not_ready`, but nothing after the first seconds. For a process that must serve agents
+        even if building takes hours."""
+        return self.why_not_ready() if time.monotonic() < self._patient_until else None
 
     async def demand(self, contexts: Iterable[str]) -> None:
         """Raise ReadModelRebuilding if one of the read models cannot be read yet. If PostgreSQL does not answer, do

@@ -67,7 +67,7 @@ class Studio:
 
     async def project(self, limits: Limits | None = None) -> Studio:
         async with Runner(RENDER_PROJECTION, self.log, self._dsn, limits=limits) as runner:
-            await eventually(lambda: runner.checkpoint == self.head or runner.stopped)
+            await eventually(lambda: runner.stopped or (runner.active and runner.checkpoint == self.head))
             assert runner.stopped is None
         return self
 

@@ -25,6 +25,7 @@ from drover.hosting.host import Host
 from drover.platform.registry import REGISTRY
 from drover.platform.serve import compose
 from drover.platform.settings import SECTIONS, load
+from drover.projection import readable
 from drover.projection.readable import ReadModelRebuilding
 from drover.readmodel.form import schema_of
 from drover.service.api_keys import Role, issue_api_key
@@ -149,6 +150,7 @@ async def test_a_process_with_the_projector_is_ready_and_refuses_only_reads_of_w
 ):
     monkeypatch.setattr(CommitFeed, "sync", _in_sync)
     monkeypatch.setattr(Host, "_end_of", _a_hundred)
+    monkeypatch.setattr(readable, "START_S", 0.0)
     health = Health()
     app, _ = compose(host_of(Listening(), service, "projector", pool=EmptyPool("fleet")), health)
     assert "read models" not in health.not_ready()

@@ -76,6 +76,16 @@ async def test_reads_share_a_look_and_see_soon_that_a_form_has_caught_up(monkeyp
     assert postgres.looks == looks, "what can be read costs nothing"
 
 
+async def test_a_process_that_serves_agents_waits_some_seconds_for_its_read_models_and_no_longer(monkeypatch):
+    forms = ReadableForms(Postgres((FLEET, "main", 7, False)), {"fleet": PARTITIONS["fleet"]}, end_of_log)
+    await forms.look()
+    assert forms.why_not_started() == forms.why_not_ready() is not None
+    monkeypatch.setattr(readable, "START_S", 0.0)
+    forms = ReadableForms(Postgres((FLEET, "main", 7, False)), {"fleet": PARTITIONS["fleet"]}, end_of_log)
+    await forms.look()
+    assert forms.why_not_started() is None
+
+
 async def test_without_postgres_a_process_is_ready_and_leaves_the_answer_to_the_read():
     postgres = Postgres()
     postgres.is_away = True
