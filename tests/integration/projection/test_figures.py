@@ -72,6 +72,10 @@ async def test_devices_alerts_and_what_is_overdue_are_counted(farm, dsn, read_mo
     assert "drover_cleanup_finished_timestamp_seconds" not in figures
     await execute(placed("UPDATE rm_reminder.alarm_rows SET processed_at = now()"))
     assert (await told(pool))["drover_reminder_overdue_seconds"] == 0
+    await execute("UPDATE drover.checkpoints SET caught_up_at = NULL WHERE context = 'fleet'")
+    figures = await told(pool)
+    assert not [name for name in figures if "fleet" in name], "of tables that are being built nothing is counted"
+    assert figures["drover_reminder_overdue_seconds"] == 0
 
 
 async def test_whether_postgres_answers_is_told(own_postgres):

@@ -59,11 +59,11 @@ class Listening(Client):
 
     async def nothing(self) -> None: ...
 
-    async def hear(self, partition: Partition, seq: int) -> None:
-        """A projector announces how far it is."""
+    async def hear(self, partition: Partition, seq: int, *, form: str | None = None) -> None:
+        """A projector announces how far it is. `form`: the schema that it writes, if it is not that of this program."""
         data = msgspec.json.encode(Progress(partition.name, seq))
         for callback in self.heard_by:
-            await callback(SimpleNamespace(subject=f"live.{schema_of(partition.context)}", data=data))
+            await callback(SimpleNamespace(subject=f"live.{form or schema_of(partition.context)}", data=data))
 
 
 class EmptyPool:
@@ -132,6 +132,9 @@ async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(se
         assert (status, body.get("error")) == (503, "READ_MODEL_BEHIND"), "of the other partition nothing was heard yet"
         await client.hear(lagging, 49)
         assert (await read())[0] == 503
+        for form in ("rm_reminder_00000000", "reminder"):
+            await client.hear(lagging, 50, form=form)
+            assert (await read())[0] == 503, "a projector of another release has it"
         await client.hear(lagging, 50)
         assert (await read())[0] == 200
 
