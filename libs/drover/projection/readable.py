@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -33,7 +34,7 @@ START_S: Final = 10.0
 """How long the start of a process that serves agents waits for its read models. Most are complete by then."""
 
 _STANDS: Final = """
-SELECT c.schema, c.partition, c.seq,
+SELECT c.schema, c.partition, c.seq, m.created_at,
        c.caught_up_at IS NOT NULL AND m.used_at > now() - make_interval(secs => $2) AS is_caught_up
 FROM drover.checkpoints c JOIN drover.read_models m USING (schema)
 WHERE c.schema = ANY ($1::text[])
@@ -102,6 +103,9 @@ class ReadableForms:
         self._waiting: dict[str, Rebuilding | None] = dict.fromkeys(partitions)
         """The read models that could not be read at the last look. None: PostgreSQL has not answered yet."""
         self._has_looked = False
+        self._served: dict[str, datetime] = {}
+        """By context, when the tables were created that this process has read. It goes on reading them after an outage,
+        when they are behind: answers say so (`Drover-Behind`). Tables that were created anew it has not read."""
         self._turn = asyncio.Lock()
         self._looked_at = float("-inf")
         self._patient_until = time.monotonic() + START_S
@@ -164,7 +168,11 @@ class ReadableForms:
         waiting: dict[str, Rebuilding | None] = {}
         for context, names in self._partitions.items():
             there = stands[context]
-            if not all(name in there and there[name]["is_caught_up"] for name in names):
+            created_at = next((row["created_at"] for row in there.values()), None)
+            is_served = created_at is not None and self._served.get(context) == created_at
+            if all(name in there and (is_served or there[name]["is_caught_up"]) for name in names):
+                self._served[context] = there[next(iter(names))]["created_at"]
+            else:
                 position = min((there[name]["seq"] if name in there else 0 for name in names), default=0)
                 waiting[context] = Rebuilding(context, position, await self._end(context))
         self._tell(waiting)

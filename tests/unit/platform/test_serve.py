@@ -81,6 +81,7 @@ class EmptyPool:
                 "schema": schema_of(one.context),
                 "partition": one.name,
                 "seq": 7,
+                "created_at": None,
                 "is_caught_up": one.context not in self._building,
             }
             for one in every

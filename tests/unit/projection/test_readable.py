@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,13 +27,14 @@ class Postgres:
         self.used: list[str] = []
         self.looks = 0
         self.is_away = False
+        self.created_at = datetime(2026, 3, 1, tzinfo=UTC)
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]:  # noqa: ASYNC109
         self.looks += 1
         if self.is_away:
             raise ConnectionRefusedError
         names = ("schema", "partition", "seq", "is_caught_up")
-        return [dict(zip(names, row, strict=True)) for row in self.stands]
+        return [dict(zip(names, row, strict=True)) | {"created_at": self.created_at} for row in self.stands]
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:  # noqa: ASYNC109
         (self.used,) = args
@@ -74,6 +76,18 @@ async def test_reads_share_a_look_and_see_soon_that_a_form_has_caught_up(monkeyp
     looks = postgres.looks
     await forms.demand(["fleet"])
     assert postgres.looks == looks, "what can be read costs nothing"
+
+
+async def test_after_an_outage_a_process_goes_on_with_tables_that_it_has_read_but_not_with_new_ones():
+    postgres = Postgres((FLEET, "main", 7, True))
+    forms = ReadableForms(postgres, {"fleet": PARTITIONS["fleet"]}, end_of_log)
+    await forms.look()
+    postgres.stands = [(FLEET, "main", 7, False)]  # nobody could say for minutes that it is used
+    await forms.look()
+    assert forms.waiting() == []
+    postgres.created_at += timedelta(hours=1)  # as after a restore
+    await forms.look()
+    assert forms.waiting() == ["fleet"]
 
 
 async def test_a_process_that_serves_agents_waits_some_seconds_for_its_read_models_and_no_longer(monkeypatch):
