@@ -95,7 +95,6 @@ format: setup ## Format the code
 .PHONY: contracts
 contracts: setup ## Write the published contracts anew from the code; refuses an incompatible change
 	@$(BIN)/python -m tools.read_model_sql
-	@$(BIN)/python -m tools.read_model_forms
 	@$(BIN)/python -m tools.messages
 	@$(BIN)/python -m tools.snapshots
 	@$(BIN)/python -m tools.openapi

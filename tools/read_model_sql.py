@@ -1,4 +1,5 @@
-"""Generates `tables.sql` of every read model from its declarations: `python -m tools.read_model_sql`."""
+"""Generates `tables.sql` of every read model from its declarations, and `forms.json`, which counts how often each has
+changed: `python -m tools.read_model_sql`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import msgspec
 
 from drover.readmodel.column import Column, keys_first
 from drover.readmodel.docstrings import field_texts
+from drover.readmodel.form import FILE, next_forms, read_forms
 from drover.readmodel.model import GENERATED, ReadModel
 from drover.readmodel.models import READ_MODELS
 from drover.readmodel.relation import Relation, select_list
@@ -83,6 +85,14 @@ def _comment(text: str) -> Iterator[str]:
         yield f"-- {line}"
 
 
-if __name__ == "__main__":
+def main() -> None:
+    before = {model.context: model.definition for model in READ_MODELS}  # first: the files are still the old ones
     for model in READ_MODELS:
         (FOLDER / model.context / GENERATED).write_text(model_ddl(model), encoding="utf-8")
+    forms = next_forms(read_forms(), before, {model.context: model.definition for model in READ_MODELS})
+    text = msgspec.json.format(msgspec.json.encode(forms), indent=2)
+    (FOLDER / FILE).write_bytes(text + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -30,6 +30,7 @@ from drover.postgres.pool import Connection, connect
 from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.readmodel.events import EVENTS as EVENT_TABLE
+from drover.readmodel.form import schema_of
 from drover.service.process import tune_garbage_collection
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import prepare
@@ -177,7 +178,7 @@ def _say(what: str, began: float) -> None:
 
 async def _swap_seen(connection: Connection) -> float:
     """When the schema that serves became another one. Returns some time after that, for reads to be counted."""
-    serving = "SELECT to_regnamespace('rm_fleet')::oid"
+    serving = f"SELECT to_regnamespace('{schema_of('fleet')}')::oid"
     before = await connection.fetchval(serving)
     while await connection.fetchval(serving) in (before, None):
         await asyncio.sleep(AROUND_S / 5)
@@ -187,7 +188,7 @@ async def _swap_seen(connection: Connection) -> float:
 
 
 async def _is_projected(connection: Connection, events: int) -> bool:
-    found = await connection.fetchval("SELECT n FROM drover.checkpoints WHERE schema = 'rm_fleet'")
+    found = await connection.fetchval("SELECT n FROM drover.checkpoints WHERE schema = $1", schema_of("fleet"))
     return found is not None and found >= events
 
 

@@ -26,6 +26,7 @@ from drover.projection.memory import MemoryTables
 from drover.projection.runtime import Runner
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.readmodel.events import EVENTS
+from drover.readmodel.form import placed, schema_of
 from drover.service.process import tune_garbage_collection
 from tests.bench.report import Figure, at_least, side_by_side
 from tools.read_model_sql import table_ddl
@@ -83,7 +84,9 @@ async def figures() -> list[Figure]:
         rows = tables.rows(EVENTS)
 
         async def projected() -> float:
-            await _clean(connection, "DROP SCHEMA IF EXISTS rm_fleet CASCADE", "DELETE FROM drover.checkpoints")
+            await _clean(
+                connection, f"DROP SCHEMA IF EXISTS {schema_of('fleet')} CASCADE", "DELETE FROM drover.checkpoints"
+            )
             done = asyncio.Event()
 
             async def announce(context: str, partition: str, seq: int) -> None:
@@ -91,10 +94,10 @@ async def figures() -> list[Figure]:
                     done.set()
 
             started = time.perf_counter()
-            async with Runner(FLEET_PROJECTION, log, postgres.dsn, announce, publish=NatsRows(client)):
+            async with Runner(FLEET_PROJECTION, log, postgres.dsn, announce, publish=NatsRows(client, schema_of)):
                 await done.wait()
                 rate = EVENTS_COUNT / (time.perf_counter() - started)
-            assert await connection.fetchval("SELECT count(*) FROM rm_fleet.events") == EVENTS_COUNT
+            assert await connection.fetchval(placed("SELECT count(*) FROM rm_fleet.events")) == EVENTS_COUNT
             return rate
 
         async def copied() -> float:

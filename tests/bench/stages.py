@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from nats.aio.client import Client
 
 from drover.bus.rows import RowsChanged, RowsHeartbeat, following_rows
+from drover.readmodel.form import schema_of
 from tests.bench.changes import Change
 
 RELATION = "job_assignments"
@@ -60,7 +61,7 @@ async def noting_rows(client: Client) -> AsyncIterator[list[Published]]:
     def on_heartbeat(context: str, message: RowsHeartbeat) -> None:
         pass
 
-    async with following_rows(client, ["fleet"], on_changed, on_heartbeat):
+    async with following_rows(client, {"fleet": schema_of("fleet")}, on_changed, on_heartbeat):
         yield published
 
 

@@ -18,6 +18,7 @@ from drover.bus.rows import NatsRows, RowsChanged, RowsHeartbeat
 from drover.domain.contexts import CONTEXTS
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.codec import Codec
+from drover.readmodel.form import schema_of
 from drover.readmodel.models import LIVE, LIVE_CONTEXTS
 from tools.messages.published import FOLDER, Name, read_schemas
 from tools.messages.publishing import Publication, publication, stale
@@ -136,7 +137,7 @@ async def test_what_is_published_about_rows_is_described_relation_by_relation():
 async def _published_rows() -> list[tuple[str, bytes]]:
     """Everything that a projector says about rows, once for each subject."""
     client = _Published()
-    rows = NatsRows(client)  # type: ignore[arg-type]
+    rows = NatsRows(client, schema_of)  # type: ignore[arg-type]
     changed = RowsChanged(epoch="1f", partition="main", after=1, to=2, rows=[msgspec.Raw(b"{}")], gone=[["D1"]])
     for relation, many in LIVE.items():
         for live in many:
@@ -166,13 +167,16 @@ def _fits(pattern: str, address: str) -> bool:
     )
 
 
+def _values(parameter: str, parameters: dict[str, Any]) -> str:
+    return "[0-9a-f]{8}" if parameter == "form" else "|".join(map(re.escape, parameters[parameter].get("enum", ())))
+
+
 def _addresses(channel: dict[str, Any], subject: str) -> bool:
     """Whether the channel has this subject; a parameter has only the values that it lists."""
     parts = re.split(r"\{(\w+)\}", channel["address"] or "")
     values = channel.get("parameters", {})
     regex = "".join(
-        "|".join(map(re.escape, values[part].get("enum", ()))).join(("(?:", ")")) if place % 2 else re.escape(part)
-        for place, part in enumerate(parts)
+        _values(part, values).join(("(?:", ")")) if place % 2 else re.escape(part) for place, part in enumerate(parts)
     )
     return re.fullmatch(regex, subject) is not None
 

@@ -54,14 +54,14 @@ SUBJECTS = {
     *(f"evt.{context}.main" for context in CONTEXTS),
     "$JS.API.ACCOUNT.PURGE.DROVER",
     "$JS.API.STREAM.CREATE.SOMETHING",
-    *(f"rows.{context}.devices" for context in CONTEXTS),
+    *(f"changed.{context}.a_form.devices" for context in CONTEXTS),
     "anything",
 }
 INBOXES = {f"{inbox_of(user)}.x" for user in USERS}
 HEARD = {
     *(concrete(subject) for name, user in USERS.items() for subject in subscribes(name, user)),
     *INBOXES,
-    *(f"rows.{context}.devices" for context in CONTEXTS),
+    *(f"changed.{context}.a_form.devices" for context in CONTEXTS),
     "_INBOX.x",
 }
 
@@ -116,7 +116,7 @@ def test_snapshots_which_have_the_accounts_in_them_are_for_those_who_go_on_from_
 @pytest.mark.req("DF-23")
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_only_the_projector_may_tell_of_changed_rows_and_only_the_api_may_hear_of_them(context):
-    subjects = [f"rows.{context}.anything", f"rows.{context}.heartbeat"]
+    subjects = [f"changed.{context}.a_form.anything", f"changed.{context}.a_form.heartbeat"]
     may_say = {name for name, user in USERS.items() if all(covered(one, publishes(user)) for one in subjects)}
     may_hear = {name for name, user in USERS.items() if all(covered(one, subscribes(name, user)) for one in subjects)}
     told = not REGISTRY[context].is_private

@@ -16,6 +16,7 @@ from drover.cli.exits import Exit
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
+from drover.readmodel.form import placed
 from drover.testing.waiting import eventually
 from tests.e2e.process import run_to_the_end
 
@@ -37,7 +38,7 @@ async def told(platform, upto: dict[str, int]) -> dict[str, list[tuple]]:
             name: [
                 tuple(row)
                 for row in await connection.fetch(
-                    f"SELECT * FROM rm_{name}.events WHERE seq <= $1 ORDER BY seq, line", upto[name]
+                    placed(f"SELECT * FROM rm_{name}.events WHERE seq <= $1 ORDER BY seq, line"), upto[name]
                 )
             ]
             for name in CONTEXTS

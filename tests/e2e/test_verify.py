@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from drover.cli.exits import Exit
+from drover.readmodel.form import placed, schema_of
 from drover.testing.waiting import eventually
 from tests.e2e.process import DroverProcess, run_to_the_end
 
-WRONG = "SELECT count(*) FROM rm_fleet.device_rows WHERE group_id = 'P9-G9'"
+FLEET = schema_of("fleet")
+WRONG = placed("SELECT count(*) FROM rm_fleet.device_rows WHERE group_id = 'P9-G9'")
 
 
 @pytest.mark.req("EV-03", "EV-06")
@@ -37,7 +39,7 @@ async def test_a_row_changed_by_hand_is_found_by_verify_and_healed_by_a_rebuild(
         dsn = msgspec.json.decode((data / "credentials.json").read_bytes())["postgres_url"]
         connection = await asyncpg.connect(dsn)
         await connection.execute(
-            "UPDATE rm_fleet.device_rows SET group_id = 'P9-G9' WHERE serial_number = 'WRONG00001'"
+            placed("UPDATE rm_fleet.device_rows SET group_id = 'P9-G9' WHERE serial_number = 'WRONG00001'")
         )
         code, said = await drover("verify", "fleet")
         assert code == Exit.FAILED
@@ -82,7 +84,7 @@ async def test_a_rebuild_that_is_killed_goes_on_where_it_was_and_leaves_nothing_
         holding = await asyncpg.connect(platform.credentials["postgres_url"])
         async with holding.transaction():
             # Whoever holds this row holds the rebuild, too: it has folded everything and stands before its comparison.
-            await holding.execute("SELECT FROM drover.checkpoints WHERE schema = 'rm_fleet' FOR UPDATE")
+            await holding.execute("SELECT FROM drover.checkpoints WHERE schema = $1 FOR UPDATE", FLEET)
             doomed = DroverProcess(*rebuild, output=tmp_path / "doomed.log")
             try:
                 await eventually(lambda: looking.fetchval(WAITING), within_s=60)
@@ -90,7 +92,7 @@ async def test_a_rebuild_that_is_killed_goes_on_where_it_was_and_leaves_nothing_
                 assert await doomed.ended() == -signal.SIGKILL
             finally:
                 await doomed.end()
-            assert await looking.fetchval(SCHEMAS) == ["rm_fleet", "rm_fleet__shadow"]
+            assert await looking.fetchval(SCHEMAS) == [FLEET, f"{FLEET}__shadow"]
 
         async def gone():
             return not await looking.fetchval(REBUILDING)
@@ -99,7 +101,7 @@ async def test_a_rebuild_that_is_killed_goes_on_where_it_was_and_leaves_nothing_
         code, said = await run_to_the_end(*rebuild, output=tmp_path / "again.log")
         assert code == Exit.OK, said
         assert "continued at event" in said
-        assert await looking.fetchval(SCHEMAS) == ["rm_fleet"]
+        assert await looking.fetchval(SCHEMAS) == [FLEET]
         code, said = await run_to_the_end("verify", "--data-dir", platform.data_dir, output=tmp_path / "verify.log")
         assert code == Exit.OK, said
         await looking.close()

@@ -11,8 +11,9 @@ from drover.postgres.migrate import migrate
 from drover.projection.read_model import ensure_read_model
 from drover.projection.table_partitions import add_partition
 from drover.projector.app import PROJECTIONS
+from drover.readmodel.form import placed
 
-SQL: Final = (Path(__file__).parent / "fill.sql").read_text(encoding="utf-8")
+SQL: Final = placed((Path(__file__).parent / "fill.sql").read_text(encoding="utf-8"))
 STATEMENT_S: Final = 600.0
 INDICES: Final = """
 SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS definition

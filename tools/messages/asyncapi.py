@@ -73,6 +73,12 @@ _HEADERS: Final[Schema] = {
 }
 
 
+_READ_MODEL: Final = "rm_{}_{{form}}"
+_FORM: Final = {
+    "description": "The form of the read model: 8 digits. Two forms are written side by side during an upgrade."
+}
+
+
 def asyncapi_yaml(schemas: Schemas) -> str:
     return HEAD + to_yaml(asyncapi_document(schemas))
 
@@ -133,7 +139,7 @@ class _Document:
             "channels": self._channels,
             "operations": self._operations,
             "components": {
-                "parameters": {"partition": _partition()},
+                "parameters": {"partition": _partition(), "form": _FORM},
                 "messages": self._messages,
                 "schemas": dict(sorted(self._schemas.items())),
             },
@@ -184,7 +190,7 @@ class _Document:
     def add_progress(self, context: str) -> None:
         self._plain("Progress", Progress)
         text = "The position of the read model. Best effort: the next message replaces a lost one."
-        self._add_channel(f"{context}Progress", f"live.{context}", text, ["Progress"])
+        self._add_channel(f"{context}Progress", f"live.{_READ_MODEL.format(context)}", text, ["Progress"])
         self._add_operation(f"{context}Projected", "send", f"{context}Progress", "After each batch of commits.")
         text = "The position of the log, sent before the commands of the commit are answered."
         self._add_channel(f"{context}Commits", f"committed.{context}", text, ["Progress"])
@@ -202,10 +208,13 @@ class _Document:
     def add_rows(self, context: str, relations: list[str]) -> None:
         self._plain("RowsChanged", RowsChanged)
         self._plain("RowsHeartbeat", RowsHeartbeat)
-        self._add_channel(f"{context}Rows", subject_of(context, "{relation}"), _ROWS, ["RowsChanged"])
+        self._add_channel(
+            f"{context}Rows", subject_of(context, _READ_MODEL.format(context), "{relation}"), _ROWS, ["RowsChanged"]
+        )
         relation = {"description": "A relation of `/rest/v1` whose rows are those of one table.", "enum": relations}
-        self._channels[f"{context}Rows"]["parameters"] = {"relation": relation}
-        self._add_channel(f"{context}RowsHeartbeat", subject_of(context, HEARTBEAT), _ROWS_HEARTBEAT, ["RowsHeartbeat"])
+        self._channels[f"{context}Rows"]["parameters"]["relation"] = relation
+        heartbeat = subject_of(context, _READ_MODEL.format(context), HEARTBEAT)
+        self._add_channel(f"{context}RowsHeartbeat", heartbeat, _ROWS_HEARTBEAT, ["RowsHeartbeat"])
         self._add_operation(f"{context}RowsChanged", "send", f"{context}Rows", "After each batch of commits.")
         self._add_operation(f"{context}RowsStand", "send", f"{context}RowsHeartbeat", "Each second.")
 
@@ -225,8 +234,9 @@ class _Document:
 
     def _add_channel(self, key: str, address: str | None, description: str, messages: list[str]) -> None:
         channel: dict[str, Any] = {"address": address, "description": description}
-        if address is not None and "{partition}" in address:
-            channel["parameters"] = {"partition": _ref("parameters", "partition")}
+        names = [name for name in ("partition", "form") if address is not None and f"{{{name}}}" in address]
+        if names:
+            channel["parameters"] = {name: _ref("parameters", name) for name in names}
         channel["messages"] = {message.rpartition(".")[2]: _ref("messages", message) for message in messages}
         self._channels[key] = channel
 

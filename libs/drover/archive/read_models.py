@@ -8,7 +8,7 @@ from typing import Final
 import asyncpg
 
 from drover.postgres.pool import Connection
-from drover.projection.read_model import quoted
+from drover.projection.identifiers import quoted
 
 _POSITION: Final = "SELECT coalesce(max(seq), 0) FROM drover.checkpoints WHERE context = $1"
 _SCHEMAS: Final = "SELECT DISTINCT schema FROM drover.checkpoints WHERE context = $1"

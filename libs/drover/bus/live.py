@@ -1,5 +1,5 @@
-"""Announcements of positions: how far read models are (`live.<context>`), how far logs are (`committed.<context>`), and
-which positions reads wait for (`wanted.<context>`)."""
+"""Announcements of positions: how far read models are (`live.<schema>`), how far logs are (`committed.<context>`), and
+which positions reads wait for (`wanted.<context>`). A context has one read model for each form that is in use."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class Progress(msgspec.Struct):
     seq: int
 
 
-async def announce(client: Client, context: str, partition: str, seq: int, *, topic: str = PROJECTED) -> None:
-    """Announce a position. A failure is ignored, because the next announcement replaces a lost one."""
+async def announce(client: Client, name: str, partition: str, seq: int, *, topic: str = PROJECTED) -> None:
+    """Announce a position. `name`: the schema of a read model, or the context of a log. A failure is ignored, because
+    the next announcement replaces a lost one."""
     with suppress(NatsError, OSError):
-        await client.publish(f"{topic}.{context}", msgspec.json.encode(Progress(partition, seq)))
+        await client.publish(f"{topic}.{name}", msgspec.json.encode(Progress(partition, seq)))
 
 
 def announcing(client: Client, topic: str) -> Callable[[str, str, int], None]:
@@ -48,7 +49,7 @@ def announcing(client: Client, topic: str) -> Callable[[str, str, int], None]:
 async def following_progress(
     client: Client, observe: Callable[[str, str, int], None], *, topic: str = PROJECTED
 ) -> AsyncIterator[None]:
-    """Call `observe(context, partition, seq)` for every announcement while the block runs."""
+    """Call `observe(name, partition, seq)` for every announcement while the block runs. `name`: see `announce`."""
 
     async def on_message(message: Msg) -> None:
         with suppress(msgspec.DecodeError):

@@ -1,4 +1,5 @@
-"""Messages about changed rows of the read models, on the subjects `rows.<context>.<relation>`, over plain NATS.
+"""Messages about changed rows of the read models, on the subjects `changed.<context>.<schema>.<relation>`, over plain
+NATS. Each form of a read model has its own schema, so readers get the rows of their own form only.
 
 Messages are neither stored nor repeated. Each message names the position of the message before it, and a heartbeat
 names the last position of every relation. So a reader notices a lost message, and reads the relation again.
@@ -6,7 +7,7 @@ names the last position of every relation. So a reader notices a lost message, a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -75,23 +76,25 @@ class PublishRows(Protocol):
 class NatsRows:
     """Publishes to NATS. A message that cannot be sent now is never sent later."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, schema_of: Callable[[str], str]) -> None:
+        """`schema_of`: returns the schema of a context's read model."""
         self._client = client
+        self._schema_of = schema_of
 
     async def changed(self, context: str, relation: str, message: RowsChanged) -> None:
-        await self._client.publish(subject_of(context, relation), _encode(message))
+        await self._client.publish(subject_of(context, self._schema_of(context), relation), _encode(message))
 
     async def heartbeat(self, context: str, message: RowsHeartbeat) -> None:
-        await self._client.publish(subject_of(context, HEARTBEAT), _encode(message))
+        await self._client.publish(subject_of(context, self._schema_of(context), HEARTBEAT), _encode(message))
 
 
-def subject_of(context: str, relation: str) -> str:
-    return f"rows.{context}.{relation}"
+def subject_of(context: str, schema: str, relation: str) -> str:
+    return f"changed.{context}.{schema}.{relation}"
 
 
 def subjects(contexts: Iterable[str]) -> tuple[str, ...]:
-    """Return the subject patterns that match all messages about these contexts."""
-    return tuple(subject_of(context, ">") for context in contexts)
+    """Return the subject patterns that match all messages about these contexts, of every form."""
+    return tuple(subject_of(context, "*", ">") for context in contexts)
 
 
 _decode_changed: Final = msgspec.json.Decoder(RowsChanged).decode
@@ -104,13 +107,13 @@ OnHeartbeat = Callable[[str, RowsHeartbeat], None]
 
 @asynccontextmanager
 async def following_rows(
-    client: Client, contexts: Iterable[str], on_changed: OnChanged, on_heartbeat: OnHeartbeat
+    client: Client, schemas: Mapping[str, str], on_changed: OnChanged, on_heartbeat: OnHeartbeat
 ) -> AsyncIterator[None]:
-    """Call the functions with every message of these contexts. Messages of one context arrive in the order of
-    sending."""
+    """Call the functions with every message about these read models: `schemas` has the schema of each context.
+    Messages of one context arrive in the order of sending."""
 
     async def on_message(message: Msg) -> None:
-        _, context, relation = message.subject.split(".", 2)
+        _, context, _, relation = message.subject.split(".", 3)
         try:
             if relation == HEARTBEAT:
                 on_heartbeat(context, _decode_heartbeat(message.data))
@@ -121,7 +124,7 @@ async def following_rows(
             log.warning("rows_unreadable", subject=message.subject, error=str(error))
 
     async with AsyncExitStack() as stack:
-        for subject in subjects(contexts):
+        for subject in (subject_of(context, schema, ">") for context, schema in schemas.items()):
             await stack.enter_async_context(
                 subscribed(
                     client,

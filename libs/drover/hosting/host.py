@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from drover.archive.opening import open_store
 from drover.archive.snapshots import ArchivedSnapshots
@@ -21,6 +22,8 @@ from drover.eventlog.streams import last_seq
 from drover.postgres.pool import Pool
 from drover.projection.newest import Newest
 from drover.projection.positions import Positions, asking
+from drover.projection.readable import ReadableForms
+from drover.readmodel.form import schema_of
 from drover.service.config import Configuration, Section, Settings
 from drover.service.health import Check
 from drover.service.identity_keys import IdentityKeys
@@ -112,9 +115,13 @@ class Host:
         positions = Positions(
             chain.from_iterable(self.partitions.values()), ask=asking(announcing(self.client, WANTED))
         )
-        self.components.append(
-            Component("positions", Phase.REACTOR, following_progress(self.client, positions.observe))
-        )
+        own = {schema_of(context): context for context in self.partitions}
+
+        def observe(schema: str, partition: str, seq: int) -> None:
+            if schema in own:  # not of another form, which programs of another release read
+                positions.observe(own[schema], partition, seq)
+
+        self.components.append(Component("positions", Phase.REACTOR, following_progress(self.client, observe)))
         return positions
 
     @cached_property
@@ -128,7 +135,25 @@ class Host:
     @cached_property
     def freshness(self) -> Freshness:
         """Makes the reads of all services of this process wait for every write that was acknowledged before them."""
-        return Freshness(self.positions, self.newest)
+        return Freshness(self.positions, self.newest, self.forms)
+
+    @cached_property
+    def forms(self) -> ReadableForms:
+        """Which read models can be read. Until all can, the process is not ready, so that the programs of the release
+        before it run on. A process with the projector and other services waits only for some seconds: agents need it,
+        and there is no other one."""
+        forms = ReadableForms(self.pool, self.partitions, self._end_of)
+        self.components.append(Component("readable forms", Phase.REACTOR, forms.running()))
+        is_alone = "projector" in self.services and len(self.services) > 1
+        self.ready["read models"] = forms.why_not_started if is_alone else forms.why_not_ready
+        return forms
+
+    async def _end_of(self, context: str) -> int:
+        """Return the end of a log, for people who want to know how far a read model is; 0 if NATS does not tell."""
+        try:
+            return await last_seq(self.client, context)
+        except (NatsError, OSError, TimeoutError):
+            return 0
 
     @cached_property
     def ended_sessions(self) -> EndedSessions:

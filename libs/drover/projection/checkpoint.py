@@ -26,6 +26,10 @@ WHERE schema = $1 AND partition = $2 AND seq = $3
 _READ_ALL: Final = """
 SELECT schema, partition, seq, n, coalesce(commit_id, '') AS commit FROM drover.checkpoints WHERE schema = $1
 """
+_IS_CAUGHT_UP: Final = """
+SELECT caught_up_at IS NOT NULL FROM drover.checkpoints WHERE schema = $1 AND partition = $2
+"""
+_CAUGHT_UP: Final = "UPDATE drover.checkpoints SET caught_up_at = now() WHERE schema = $1 AND partition = $2"
 _FORGET: Final = "DELETE FROM drover.checkpoints WHERE schema = $1"
 
 
@@ -83,3 +87,12 @@ async def forget_checkpoints(connection: Connection, schema: str) -> None:
     """Delete the checkpoints of a schema whose rows were all deleted, so that its partitions start from the
     beginning."""
     await connection.execute(_FORGET, schema)
+
+
+async def is_caught_up(connection: Connection, schema: str, partition: str) -> bool:
+    """Return whether the partition has once reached the end of the log, so that clients may read it."""
+    return bool(await connection.fetchval(_IS_CAUGHT_UP, schema, partition))
+
+
+async def note_caught_up(connection: Connection, schema: str, partition: str) -> None:
+    await connection.execute(_CAUGHT_UP, schema, partition)

@@ -39,18 +39,16 @@ def context_projection(
     follow: Follow | None = None,
     shown: Shown | None = None,
     reads: Reads | None = None,
-    version: int = 1,
 ) -> Projection:
     """Make the projection of a context.
 
-    `reads`: by event type, rows that the rules read in addition to those that they list. `version`: raise it whenever
-    the rules give other rows for the same events. `make contracts` counts changes of the tables by itself.
+    `reads`: by event type, rows that the rules read in addition to those that they list.
     """
     context = decider.context
     return Projection(
         context=context,
         name=context,
-        schema=f"rm_{context}",
+        schema=model.schema,
         ddl=model.ddl,
         tables=model.tables,
         fold=_fold(decider, rules, follow or _apply_alone, shown or _all_of_it),
@@ -59,7 +57,7 @@ def context_projection(
         upcasters=decider.upcasters,
         live=model.live,
         reader_views=model.reader_views,
-        version=version + model.form,
+        version=model.version,
     )
 
 

@@ -17,8 +17,8 @@ import msgspec
 
 from drover.postgres.pool import Connection
 from drover.projection.errors import DetachedTableMissing, DetachedTableOutdated, ReadModelMissing, TablesRead
+from drover.projection.identifiers import quoted
 from drover.projection.projection import Projection
-from drover.projection.read_model import quoted
 from drover.projection.table_partitions import (
     TablePartition,
     attach,

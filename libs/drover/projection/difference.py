@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from operator import itemgetter
 from typing import Any, Final, Literal
 
@@ -44,9 +44,12 @@ class TableReport(msgspec.Struct):
 class Comparison:
     """Compares the rows of one table that follow from the log with its rows in the database."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, added: Collection[str] = ()) -> None:
+        """`added`: columns (`table.column`) that were added in place. In rows of earlier events they are null, which is
+        no difference."""
         self.table = table
         self.report = TableReport(table.name)
+        self._added = [i for i, name in enumerate(table.columns) if f"{table.name}.{name}" in added]
         types = list(table.types.values())
         self._json = [type_ == "jsonb" for type_ in types]
         plain = [i for i, type_ in enumerate(types) if type_ != "jsonb" and not type_.endswith("[]")]
@@ -59,8 +62,22 @@ class Comparison:
             self.report.note(key, "extra")
         elif found is None:
             self.report.note(key, "missing")
-        elif wanted != found and not self._is_same(wanted, found) and (columns := self._columns(wanted, found)):
+        elif (
+            wanted != (found := self._filled(wanted, found))
+            and not self._is_same(wanted, found)
+            and (columns := self._columns(wanted, found))
+        ):
             self.report.note(key, "differs", columns)
+
+    def _filled(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the row that was found, with what was wanted in those columns added in place that are null."""
+        if not self._added:
+            return found
+        values = list(found)
+        for i in self._added:
+            if values[i] is None:
+                values[i] = wanted[i]
+        return tuple(values)
 
     def _is_same(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> bool:
         """Return whether two rows are the same. JSON that differs only in how it is written counts as the same."""

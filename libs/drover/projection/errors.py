@@ -21,14 +21,6 @@ class ProjectionStopped(DroverError):
         super().__init__(f"projection of {context}/{partition} stopped ({reason}): {said}")
 
 
-class ReadModelNewer(DroverError):
-    """A newer program has made this read model, so this program does not write to it until it is replaced."""
-
-    def __init__(self, schema: str, version: int, ours: int) -> None:
-        super().__init__(f"{schema} has version {version}, this program folds version {ours}: deploy the newer one")
-        self.schema, self.version, self.ours = schema, version, ours
-
-
 class CheckpointMoved(DroverError):
     """Another process moved the checkpoint after this projector read it. Nothing of this batch was written."""
 

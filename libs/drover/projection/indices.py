@@ -6,11 +6,12 @@ Primary keys and unique indices stay: rows are found by them, and they reject du
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from drover.postgres.pool import Connection
+from drover.projection.identifiers import quoted
 from drover.projection.projection import Projection
-from drover.projection.read_model import quoted
 
 MEMORY: Final = "256MB"
 """How much memory PostgreSQL may use to sort the rows of one index."""
@@ -21,6 +22,7 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND NOT i.indisunique AND NOT c.relispartition
 ORDER BY i.indrelid, c.relname
 """
+_NAMED: Final = re.compile(r"^CREATE INDEX (\w+) ", re.MULTILINE)
 
 
 class _Seen(Exception):
@@ -30,6 +32,11 @@ class _Seen(Exception):
 async def drop_plain_indices(connection: Connection, schema: str) -> None:
     for index in await connection.fetch(_PLAIN, schema):
         await connection.execute(f"DROP INDEX {quoted(schema)}.{quoted(index['name'])}")
+
+
+async def has_all_indices(connection: Connection, projection: Projection) -> bool:
+    there = {index["name"] for index in await connection.fetch(_PLAIN, projection.schema)}
+    return there.issuperset(_NAMED.findall(projection.ddl))
 
 
 async def make_missing_indices(connection: Connection, projection: Projection) -> int:

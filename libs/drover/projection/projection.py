@@ -95,8 +95,8 @@ class Projection:
     reader_views: tuple[ReaderView, ...] = ()
     """The views of the read model that people may read with SQL."""
     version: int = 1
-    """Grows whenever `fold` gives other rows for the same events, or the tables change: the read model is then
-    rebuilt, and programs with a lower version leave it alone."""
+    """Grows whenever `fold` gives other rows for the same events, or the tables change. A program with a lower version
+    goes on with the columns that it knows."""
 
     @property
     def keyed(self) -> tuple[KeyedTable[Any], ...]:

@@ -16,36 +16,29 @@ from typing import Final
 import asyncpg
 import msgspec
 
-from drover.eventlog.codec import Codec
 from drover.eventlog.histories import OfAnotherHistory
-from drover.eventlog.log import EventLog, Reader, StoredCommit
+from drover.eventlog.log import EventLog
 from drover.postgres.pool import Connection, connect
-from drover.projection.batch import BatchTables
-from drover.projection.checkpoint import Checkpoint, forget_checkpoints, read_checkpoint, refuse_other_logs
+from drover.projection.catch_up import SETTINGS as BULK
+from drover.projection.catch_up import complete, fold_up_to
+from drover.projection.checkpoint import forget_checkpoints, refuse_other_logs
 from drover.projection.difference import TableReport
 from drover.projection.errors import (
     OldReadModelRead,
     ReaderViewsRead,
     ReadModelMissing,
-    ReadModelNewer,
     RebuildBusy,
 )
-from drover.projection.feed import Feed
-from drover.projection.folder import Folder
-from drover.projection.indices import drop_plain_indices, make_missing_indices
+from drover.projection.identifiers import quoted
+from drover.projection.indices import drop_plain_indices
 from drover.projection.projection import Projection
-from drover.projection.read_model import ensure_read_model, quoted
+from drover.projection.read_model import added_columns, ensure_read_model
 from drover.projection.reader_views import renew_reader_views
 from drover.projection.schema_comparison import compare_schemas
 from drover.projection.schema_drop import drop_when_unread
-from drover.projection.store import Store
-from drover.service.tasks import end as finish
 
-BATCH_EVENTS_MAX: Final = 20_000
-"""How many events are written at a time; the next batch is computed meanwhile. Larger batches are hardly faster and
-take more memory."""
 SWAP_S: Final = 120.0
-"""How long to retry the swap while somebody reads a view. A reader's statement ends after `READER_TIMEOUT`."""
+"""How long to retry the swap while somebody reads a view: a statement locks the views that it reads."""
 SWAP_AGAIN_S: Final = 0.5
 VIEW_LOCK_MS: Final = 500
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
@@ -54,8 +47,14 @@ _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('drover.rebuild:' |
 _STANDS: Final = "SELECT partition, seq, n FROM drover.checkpoints WHERE schema = $1 ORDER BY partition"
 _HOLD: Final = "SELECT partition, seq FROM drover.checkpoints WHERE schema = $1 ORDER BY partition FOR UPDATE"
 _EVENTS: Final = "SELECT coalesce(sum(n), 0)::bigint FROM drover.checkpoints WHERE schema = $1"
+_HASH: Final = "SELECT hash FROM drover.read_models WHERE schema = $1"
+_TAKE_STATES: Final = """
+UPDATE drover.checkpoints AS shadow SET caught_up_at = live.caught_up_at
+FROM drover.checkpoints AS live
+WHERE shadow.schema = $1 AND live.schema = $2 AND live.partition = shadow.partition
+"""
 _TAKE_CHECKPOINTS: Final = "UPDATE drover.checkpoints SET schema = $2 WHERE schema = $1"
-_TAKE_FORM: Final = "UPDATE drover.read_models SET schema = $2 WHERE schema = $1"
+_TAKE_FORM: Final = "UPDATE drover.read_models SET schema = $2, used_at = now() WHERE schema = $1"
 _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 Progress = Callable[[int, int], None]
@@ -64,20 +63,6 @@ Progress = Callable[[int, int], None]
 
 def shadow_of(projection: Projection) -> Projection:
     return replace(projection, schema=f"{projection.schema}__shadow")
-
-
-class _UpTo:
-    """A reader of the log that ends at a sequence, so that no later commit is applied."""
-
-    def __init__(self, reader: Reader, end: int) -> None:
-        self._reader = reader
-        self._end = end
-        self.behind = 1
-
-    async def next(self) -> list[StoredCommit]:
-        commits = [commit for commit in await self._reader.next() if commit.seq <= self._end]
-        self.behind = 0 if commits[-1].seq >= self._end else 1
-        return commits
 
 
 class Rebuild:
@@ -97,11 +82,8 @@ class Rebuild:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Rebuild:
-        # Without synchronous commits, a crash of the server may lose the last batches, but rows and checkpoint only
-        # together, so a resumed rebuild finds both consistent. The swap commits synchronously, and flushes everything
-        # before it.
-        settings = SETTINGS | {"synchronous_commit": "off"}
-        self._connection: Connection = await self._stack.enter_async_context(self._connect("rebuild", settings))
+        # Commits of this connection are not synchronous. The swap is, and flushes everything before it.
+        self._connection: Connection = await self._stack.enter_async_context(self._connect("rebuild", BULK))
         if not await self._connection.fetchval(_LOCK, self.projection.schema):
             await self._stack.aclose()
             raise RebuildBusy(self.projection.name)
@@ -135,9 +117,7 @@ class Rebuild:
         for name, end in ends.items():
             await self._catch_up(name, end, partial(tell, name))
         say("making indices")
-        await make_missing_indices(self._connection, self.shadow)
-        for table in self.shadow.tables:  # or the planner would take the tables for empty
-            await self._connection.execute(f"ANALYZE {quoted(self.shadow.schema)}.{quoted(table.name)}")
+        await complete(self._connection, self.shadow)
         return ends
 
     async def _begin_or_go_on(self, ends: Mapping[str, int]) -> None:
@@ -150,12 +130,9 @@ class Rebuild:
         stands = {row["partition"]: row["seq"] for row in await self._connection.fetch(_STANDS, self.shadow.schema)}
         if any(seq > ends.get(name, 0) for name, seq in stands.items()):
             await self.drop()
-        try:
-            is_new = await ensure_read_model(self._connection, self.shadow)
-        except ReadModelNewer:
+        if await self._connection.fetchval(_HASH, self.shadow.schema) != self.shadow.hash:
             await self.drop()
-            is_new = await ensure_read_model(self._connection, self.shadow)
-        if is_new:
+        if await ensure_read_model(self._connection, self.shadow):
             await drop_plain_indices(self._connection, self.shadow.schema)
         self.resumed_at = sum((await self._stands()).values())
 
@@ -170,28 +147,7 @@ class Rebuild:
         return stands
 
     async def _catch_up(self, partition: str, end: int, progress: Callable[[int], None] = lambda done: None) -> None:
-        log, shadow = self._logs[partition], self.shadow
-        store = Store(self._connection, shadow, partition)
-        await store.open()
-        stands = await read_checkpoint(self._connection, shadow.schema, partition, shadow.context)
-        if stands.seq >= end:
-            return
-        async with log.read(after=stands.seq) as reader:
-            codec = Codec(shadow.events, shadow.upcasters)
-            feed = Feed(_UpTo(reader, end), codec, log.partition, stands, BATCH_EVENTS_MAX)
-            folder = Folder(shadow, log.partition, feed, store, BatchTables(shadow))
-            ahead = asyncio.create_task(folder.next())
-            try:
-                at: Checkpoint = stands
-                while at.seq < end:
-                    folded = await ahead
-                    if folded.new.seq < end:  # fold the next batch while this one is written
-                        ahead = asyncio.create_task(folder.next())
-                    await store.write(folded.changes, folded.old, folded.new)
-                    at = folded.new
-                    progress(at.n)
-            finally:
-                await finish(ahead)
+        await fold_up_to(self._connection, self.shadow, self._logs[partition], end, lambda at: progress(at.n))
 
     async def diff(self) -> tuple[dict[str, int], list[TableReport]]:
         """Compare both schemas row by row at the same positions. The live schema keeps changing, so a snapshot of it is
@@ -199,7 +155,8 @@ class Rebuild:
         async with self._connect("diff") as looking:
             held = await self._at_the_same_position(looking)
             live, shadow = self.projection.schema, self.shadow.schema
-            tables = [await compare_schemas(looking, shadow, live, table) for table in self.projection.tables]
+            added = await added_columns(looking, live)
+            tables = [await compare_schemas(looking, shadow, live, table, added) for table in self.projection.tables]
             return held, tables
 
     async def _at_the_same_position(self, looking: Connection) -> dict[str, int]:
@@ -245,6 +202,7 @@ class Rebuild:
         async with holder.transaction():
             held = await self._hold(holder)
             # Renaming locks no table: running reads finish on the old ones.
+            await holder.execute(_TAKE_STATES, shadow, live)
             await forget_checkpoints(holder, live)
             await holder.execute(_FORGET_FORM, live)
             await holder.execute(f"ALTER SCHEMA {quoted(live)} RENAME TO {quoted(self._old)}")

@@ -27,20 +27,30 @@ from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Connection, connect
 from drover.projection import metrics
 from drover.projection.batch import CACHED_ROWS_MAX, BatchTables
-from drover.projection.checkpoint import Checkpoint, read_checkpoint, refuse_another_log
-from drover.projection.errors import CheckpointMoved, ProjectionStopped, ReadModelNewer
+from drover.projection.catch_up import build
+from drover.projection.checkpoint import (
+    Checkpoint,
+    is_caught_up,
+    note_caught_up,
+    read_checkpoint,
+    refuse_another_log,
+)
+from drover.projection.errors import CheckpointMoved, ProjectionStopped
 from drover.projection.feed import BATCH_BYTES_MAX, BATCH_EVENTS_MAX, Feed
 from drover.projection.folder import Folded, Folder
+from drover.projection.form_keeping import keep_form
+from drover.projection.indices import has_all_indices
 from drover.projection.pace import Pace
 from drover.projection.presence_rows import PresenceRows
 from drover.projection.projection import Projection
-from drover.projection.read_model import ensure_read_model
+from drover.projection.read_model import ensure_read_model, note_use
 from drover.projection.reader_views import ensure_reader_views
 from drover.projection.row_stream import RowStream
 from drover.projection.spans import record_projected
 from drover.projection.store import Store
+from drover.projection.table_partitions import detached_before
 from drover.service.reasons import reason_of
-from drover.service.tasks import end
+from drover.service.tasks import end, in_background
 
 STANDBY_POLL_S: Final = 1.0
 PACE_S: Final = 0.03
@@ -82,7 +92,6 @@ _PASSING: Final = (
     asyncpg.InternalClientError,
     LogUnreachable,
     CheckpointMoved,
-    ReadModelNewer,
 )
 """Errors after which a retry may succeed."""
 
@@ -202,21 +211,25 @@ class Runner:
             if not await self._compete(connection):
                 return
             await ensure_read_model(connection, self.projection)
+            self.checkpoint = await self._read_checkpoint(connection)
+            await self._check_log(await detached_before(connection, self.projection.context))
+            if not await self._catch_up(connection):
+                return
             if self._reader_schema is not None:
                 await ensure_reader_views(connection, self.projection, self._reader_schema)
             store = Store(connection, self.projection, self.partition.name)
             await store.open()
-            self.checkpoint = await read_checkpoint(
-                connection, self.projection.schema, self.partition.name, self.projection.context
-            )
-            await self._check_log(store.detached_before)
+            self.checkpoint = await self._read_checkpoint(connection)
             self._set_active(True)
             log.info("projection_active", **self._name, seq=self.checkpoint.seq)
             await self._say_position()
             rows = self._row_stream(store)
             if rows is not None:
                 await rows.beat()
-            async with self._log.read(after=self.checkpoint.seq) as reader:
+            async with (
+                in_background(keep_form(self._dsn, self.projection, self._reader_schema)),
+                self._log.read(after=self.checkpoint.seq) as reader,
+            ):
                 limits = self._limits
                 feed = Feed(
                     reader,
@@ -228,6 +241,44 @@ class Runner:
                 )
                 tables = BatchTables(self.projection, limits.cached_rows_max)
                 await self._follow(Folder(self.projection, self.partition, feed, store, tables), store, rows)
+
+    async def _read_checkpoint(self, connection: Connection) -> Checkpoint:
+        projection = self.projection
+        return await read_checkpoint(connection, projection.schema, self.partition.name, projection.context)
+
+    async def _catch_up(self, connection: Connection) -> bool:
+        """Bring a schema that nobody may read yet to the end of the log, and let clients read it. Return False if the
+        runner was stopped first. `connection` keeps the lock meanwhile."""
+        schema, partition = self.projection.schema, self.partition.name
+        if await is_caught_up(connection, schema, partition) and await has_all_indices(connection, self.projection):
+            return True
+        metrics.ACTIVE.labels(*self._labels).set(True)  # somebody writes, although nobody can read yet
+        building = asyncio.create_task(self._build())
+        stop = asyncio.create_task(self._stop.wait())
+        try:
+            while not building.done() and not stop.done():
+                await asyncio.wait({building, stop}, timeout=IDLE_S, return_when=asyncio.FIRST_COMPLETED)
+                await note_use(connection, [schema])
+            if not building.done():
+                return False
+            building.result()
+        finally:
+            await end(building, stop)
+        await note_caught_up(connection, schema, partition)
+        log.info("read_model_caught_up", **self._name, schema=schema)
+        return True
+
+    async def _build(self) -> None:
+        try:
+            await build(self.projection, self._log, self._dsn, self._built)
+        except _REFUSED as error:
+            raise self._error("refused", after_seq=self.checkpoint.seq, what=reason_of(error)) from error
+
+    def _built(self, at: Checkpoint, end: int) -> None:
+        self._events.inc(at.n - self.checkpoint.n)
+        self.checkpoint = at
+        self._position.set(at.seq)
+        self._behind.set(max(0, end - at.seq))
 
     def _row_stream(self, store: Store) -> RowStream | None:
         """Make the row stream of this term; its epoch begins and ends with the term. None: nothing is published."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from drover.postgres.pool import Connection
 from drover.projection.difference import Comparison, Table, TableReport
-from drover.projection.read_model import quoted
+from drover.projection.identifiers import quoted
 
 ROWS_AT_ONCE: Final = 1_000
 
@@ -27,10 +28,12 @@ def _name(schema: str, table: Table) -> str:
     return f"{quoted(schema)}.{quoted(table.name)}"
 
 
-async def compare_schemas(connection: Connection, wanted: str, found: str, table: Table) -> TableReport:
+async def compare_schemas(
+    connection: Connection, wanted: str, found: str, table: Table, added: Collection[str] = ()
+) -> TableReport:
     """Compare a table in two schemas; `wanted` is the one that was rebuilt from the log. Needs a transaction, so that
-    neither side changes meanwhile."""
-    comparison = Comparison(table)
+    neither side changes meanwhile. `added`: columns of `found` that were added in place."""
+    comparison = Comparison(table, added)
     width, extra = len(table.columns), 0
     async for record in connection.cursor(_different(wanted, found, table), prefetch=ROWS_AT_ONCE):
         is_wanted, is_found, *values = record

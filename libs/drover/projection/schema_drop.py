@@ -9,7 +9,7 @@ import asyncpg
 import structlog
 
 from drover.postgres.pool import Connection
-from drover.projection.read_model import quoted
+from drover.projection.identifiers import quoted
 
 READS_END_S: Final = 10.0
 """How long to wait for transactions that began before the swap, because they may still use the old tables. A

@@ -10,8 +10,8 @@ from drover.postgres.pool import Connection
 from drover.projection.batch import BatchTables, Changes
 from drover.projection.checkpoint import Checkpoint, move_checkpoint
 from drover.projection.errors import CheckpointMoved
+from drover.projection.identifiers import quoted
 from drover.projection.projection import Projection
-from drover.projection.read_model import quoted
 from drover.projection.table_partitions import TablePartitions
 from drover.readmodel.live import LiveRelation
 from drover.readmodel.table import AppendTable, Key, KeyedTable, Table

@@ -12,8 +12,8 @@ import asyncpg
 import msgspec
 
 from drover.postgres.pool import Connection
+from drover.projection.identifiers import quoted
 from drover.projection.projection import Projection, row_id
-from drover.projection.read_model import quoted
 from drover.readmodel.table import AppendTable
 
 ROWS_PER_PARTITION: Final = 50_000_000

@@ -4,7 +4,7 @@ Read-only."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import closing
 from typing import Any, Final
 
@@ -16,9 +16,10 @@ from drover.postgres.pool import Connection, connect
 from drover.projection.checkpoint import refuse_other_logs
 from drover.projection.difference import Comparison, Table, TableReport
 from drover.projection.errors import ReadModelMissing
+from drover.projection.identifiers import quoted
 from drover.projection.merged_commits import merged_commits
 from drover.projection.projection import Projection, raw_lines
-from drover.projection.read_model import quoted
+from drover.projection.read_model import added_columns
 from drover.projection.spill import ROWS_MAX, Spill
 from drover.projection.table_partitions import detached_before, is_detached
 from drover.readmodel.table import AppendTable, Key, KeyedTable, R
@@ -49,10 +50,10 @@ class Report(msgspec.Struct):
 class _Rows:
     """The rows of an append table in the database, in key order."""
 
-    def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable) -> None:
+    def __init__(self, rows: AsyncIterator[tuple[Any, ...]], table: AppendTable, added: Collection[str]) -> None:
         self._rows = rows
         self._table = table
-        self._comparison = Comparison(table)
+        self._comparison = Comparison(table, added)
         self._next: tuple[Any, ...] | None = None
         self._over = False
 
@@ -147,8 +148,9 @@ async def _verify(
         raise ReadModelMissing(projection.schema)
     await refuse_other_logs(connection, projection.schema, logs)
     of = sum(n for _, n in stands.values())
+    added = await added_columns(connection, projection.schema)
     appended = {
-        table.name: _Rows(rows_of(connection, projection.schema, table), table) for table in projection.appended
+        table.name: _Rows(rows_of(connection, projection.schema, table), table, added) for table in projection.appended
     }
     tables = {table.name: table for table in projection.appended}
     before = await detached_before(connection, projection.context)
@@ -168,16 +170,17 @@ async def _verify(
     for rows in appended.values():
         await rows.finish()
     keyed = [
-        await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name]) for table in projection.keyed
+        await _compare_keyed(connection, projection.schema, table, fold.keyed[table.name], added)
+        for table in projection.keyed
     ]
     progress(done, of)
     return Report(projection.name, ends, done, [*keyed, *(rows.report for rows in appended.values())], before)
 
 
 async def _compare_keyed(
-    connection: Connection, schema: str, table: KeyedTable[Any], wanted: Spill[Any]
+    connection: Connection, schema: str, table: KeyedTable[Any], wanted: Spill[Any], added: Collection[str]
 ) -> TableReport:
-    comparison = Comparison(table)
+    comparison = Comparison(table, added)
     async for found in rows_of(connection, schema, table):
         key = table.record_key_of(found)
         row = wanted.pop(key)

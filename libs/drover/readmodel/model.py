@@ -11,7 +11,7 @@ from drover.domain.contexts import context_named
 from drover.readmodel import united
 from drover.readmodel.alerts import ALERTS, AlertRow
 from drover.readmodel.events import EVENTS
-from drover.readmodel.form import read_forms
+from drover.readmodel.form import Definition, read_forms, schema_of
 from drover.readmodel.live import LiveRelation, live_relation
 from drover.readmodel.reader_views import ReaderView, reader_views
 from drover.readmodel.relation import Relation, View, relation
@@ -29,6 +29,9 @@ class ReadModel(msgspec.Struct, frozen=True):
     relations: tuple[Relation, ...]
     functions: tuple[str, ...] = ()
     """The SQL of functions that several views and queries share."""
+    rules: int = 1
+    """The version of the fold. Raise it whenever the fold gives other rows for the same events. `make contracts`
+    notices changes of the tables by itself."""
 
     @property
     def tables(self) -> tuple[KeyedTable[Any] | AppendTable, ...]:
@@ -51,10 +54,19 @@ class ReadModel(msgspec.Struct, frozen=True):
         return tuple(one for one in found if one is not None)
 
     @property
-    def form(self) -> int:
-        """How often the SQL of the read model has changed."""
+    def schema(self) -> str:
+        """The schema of this form of the read model."""
+        return schema_of(self.context)
+
+    @property
+    def version(self) -> int:
+        """Grows with every change of the form."""
         form = read_forms().get(self.context)
-        return 0 if form is None else form.number
+        return self.rules + (0 if form is None else form.number)
+
+    @property
+    def definition(self) -> Definition:
+        return Definition(self.rules, self.ddl)
 
     @property
     def reader_views(self) -> tuple[ReaderView, ...]:

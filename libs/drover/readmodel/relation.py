@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from drover.readmodel.column import Column, PgType, column, columns_of, keys_first
+from drover.readmodel.form import schema_of
 
 
 class Relationship(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class Relation(msgspec.Struct, frozen=True):
     name: str
     """The name that clients use for the relation."""
     schema: str
-    """The schema `rm_<context>`. Empty for a united relation."""
+    """The schema of the read model's form. Empty for a united relation."""
     columns: Mapping[str, PgType]
     """The columns in the order in which `*` selects them."""
     context: str
@@ -98,7 +99,7 @@ def relation(
     columns = _shaped(shape, order, computed or {})
     return Relation(
         name=name,
-        schema=f"rm_{context}",
+        schema=schema_of(context),
         context=context,
         columns={one.name: one.type for one in columns},
         shape=columns,

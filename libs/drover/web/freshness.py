@@ -3,6 +3,8 @@
 A read waits until its read model has every commit that this process knows of. After a second it is answered anyway,
 with the header `Drover-Behind`. If the read model is already more than a second behind, the read does not wait.
 
+A read model that is being built is not read at all: 503 READ_MODEL_REBUILDING.
+
 A read that names a position (`Drover-Min-Position`) first waits for that one, and is refused with 503 if it does not
 come in time.
 """
@@ -10,8 +12,10 @@ come in time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
+
+import msgspec
 
 from drover.projection.errors import BadPosition
 from drover.projection.newest import Newest
@@ -22,7 +26,8 @@ from drover.projection.positions import (
     format_position,
     parse_position,
 )
-from drover.web.errors import invalid, unavailable
+from drover.projection.readable import ReadModelRebuilding
+from drover.web.errors import ApiError, invalid, unavailable
 
 HARD_WAIT_S: Final = 2.0
 """How long a read waits for a position that it names, in seconds. After that the answer is a 503."""
@@ -38,6 +43,12 @@ class Waiter(Protocol):
     async def wait(self, place: str, seq: int, timeout_s: float) -> bool: ...
 
 
+class Readable(Protocol):
+    """The part of `drover.projection.readable.ReadableForms` that is needed here."""
+
+    async def demand(self, contexts: Iterable[str]) -> None: ...
+
+
 class Awaited(NamedTuple):
     shows: Mapping[str, int]
     """By partition, the sequence up to which a read shows all commits from now on. Empty if the answer may be stale."""
@@ -48,10 +59,12 @@ class Awaited(NamedTuple):
 class Freshness:
     """Delays reads of one read model until it has what was written before them."""
 
-    def __init__(self, positions: Waiter, newest: Newest) -> None:
-        """`positions`: how far the read model is. `newest`: how far the logs are."""
+    def __init__(self, positions: Waiter, newest: Newest, forms: Readable | None = None) -> None:
+        """`positions`: how far the read model is. `newest`: how far the logs are. `forms`: which read models can be
+        read. None: all of them."""
         self._positions = positions
         self._newest = newest
+        self._forms = forms
         self._hard_waits = 0
 
     def of(self, positions: Waiter) -> Freshness:
@@ -65,8 +78,10 @@ class Freshness:
     async def wait(self, headers: Mapping[str, str], *contexts: str) -> Awaited:
         """Wait before a read of these contexts. The returned headers belong into the answer.
 
-        Raises 503 READ_MODEL_BEHIND if the read model does not reach a position that the request names in time.
+        Raises 503 READ_MODEL_BEHIND if the read model does not reach a position that the request names in time, and
+        503 READ_MODEL_REBUILDING if it is being built.
         """
+        await self._demand_readable(contexts)
         await self.wait_named(headers, *contexts)
         give_up_at = asyncio.get_running_loop().time() + SOFT_WAIT_S
         known = await self._newest.sync(contexts)
@@ -75,6 +90,20 @@ class Freshness:
         if known and await self._has_all_long_known(wanted) and await self._reached(wanted, left_s):
             return Awaited(wanted, {})
         return Awaited({}, {BEHIND_HEADER: format_position(wanted or dict.fromkeys(contexts, 0))})
+
+    async def _demand_readable(self, contexts: tuple[str, ...]) -> None:
+        if self._forms is None:
+            return
+        try:
+            await self._forms.demand(contexts)
+        except ReadModelRebuilding as error:
+            raise ApiError(
+                503,
+                "READ_MODEL_REBUILDING",
+                str(error),
+                details=msgspec.structs.asdict(error.rebuilding),
+                hint="Try again later; nothing is wrong with the request. Commands are accepted meanwhile.",
+            ) from error
 
     async def wait_named(self, headers: Mapping[str, str], *contexts: str) -> None:
         """Wait only for the position that the request names. For polls, which come again soon anyway."""

@@ -35,6 +35,7 @@ from drover.hosting.host import Host
 from drover.hosting.service import Assembly, Service
 from drover.nas.opening import open_nas
 from drover.nas.settings import NasSettings
+from drover.readmodel.form import schema_of
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.service.lifecycle import Component, Phase
 
@@ -69,7 +70,9 @@ def _rows(host: Host) -> Assembly:
     """Build the row streams and Realtime. They share one feed of changed rows."""
     hub = Hub(host.partitions)
     realtime, peers = _realtime(host, hub)
-    heard = following_rows(host.client, LIVE_CONTEXTS, hub.changed, hub.heartbeat)
+    heard = following_rows(
+        host.client, {context: schema_of(context) for context in LIVE_CONTEXTS}, hub.changed, hub.heartbeat
+    )
     return Assembly(
         handlers=[RowStreams(host.auth, hub), realtime],
         components=[

@@ -14,6 +14,7 @@ from drover.api.leads import CONNECTED, Lead, NatsState
 from drover.eventlog.log import Partition
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
+from drover.readmodel.form import placed, schema_of
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.permissions import Verb
@@ -22,8 +23,13 @@ from drover.writer.refusals import Refusal
 
 QUERY_S: Final = 2.0
 
-_CHECKPOINTS: Final = "SELECT partition, seq FROM drover.checkpoints WHERE schema = 'rm_' || $1"
-_DEVICES: Final = "SELECT status, count(*) AS devices FROM rm_fleet.devices GROUP BY status"
+_CHECKPOINTS: Final = "SELECT partition, seq FROM drover.checkpoints WHERE schema = $1"
+_DEVICES: Final = placed("""
+SELECT status, count(*) AS devices FROM rm_fleet.devices
+WHERE (SELECT bool_and(caught_up_at IS NOT NULL) FROM drover.checkpoints WHERE schema = $1)
+GROUP BY status
+""")
+"""No rows while the read model is being built."""
 
 
 class PartitionStatus(msgspec.Struct):
@@ -72,9 +78,9 @@ class StatusReader:
                 checkpoints = {
                     Partition(context, row["partition"]): int(row["seq"])
                     for context in self._contexts
-                    for row in await connection.fetch(_CHECKPOINTS, context, timeout=QUERY_S)
+                    for row in await connection.fetch(_CHECKPOINTS, schema_of(context), timeout=QUERY_S)
                 }
-                rows: list[Any] = await connection.fetch(_DEVICES, timeout=QUERY_S)
+                rows: list[Any] = await connection.fetch(_DEVICES, schema_of("fleet"), timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
             return {}, {}, "connected, but the read models do not exist yet"
         except POSTGRES_AWAY as error:

@@ -14,6 +14,7 @@ from uuid_utils import uuid7
 from drover.domain.analysis import ANALYSIS, commands
 from drover.domain.analysis.state import TestStatus
 from drover.postgres.errors import POSTGRES_AWAY
+from drover.readmodel.form import placed
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
@@ -213,9 +214,9 @@ class SajuTests:
         awaited = await self._freshness.wait(request.headers, ANALYSIS.context)
         try:
             rows = await self._pool.fetch(
-                _TESTS, user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S
+                placed(_TESTS), user_id, asked["status"], asked["before"], asked["limit"], timeout=READ_S
             )
-            left = None if user_id is None else await self._pool.fetchrow(_REMAINING, user_id, timeout=READ_S)
+            left = None if user_id is None else await self._pool.fetchrow(placed(_REMAINING), user_id, timeout=READ_S)
         except POSTGRES_AWAY as error:
             raise unavailable("The database does not answer") from error
         remaining = None if left is None else left["remaining_tests"]

@@ -38,6 +38,8 @@ from drover.domain.identity.commands import (
 from drover.domain.identity.policy import AccountRole
 from drover.embedded.credentials import load_or_create_secrets
 from drover.platform.settings import load
+from drover.projection.readable import contexts_being_built
+from drover.readmodel.form import placed
 from drover.service import config
 from drover.service.identity_keys import IdentityKeys
 from drover.service.sealing import Sealer
@@ -184,7 +186,9 @@ async def _told() -> AsyncIterator[None]:
 async def _listed(target: Target) -> list[Any]:
     async with postgres_of(target) as connection:
         try:
-            return list(await connection.fetch(_LISTED))
+            if "identity" in await contexts_being_built(connection):
+                raise AccountRefused("READ_MODEL_REBUILDING", "The list of accounts is being built; try again later")
+            return list(await connection.fetch(placed(_LISTED)))
         except asyncpg.UndefinedTableError:  # the projector has not run yet
             return []
 

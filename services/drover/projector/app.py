@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Final
 
 from drover.bus.live import WANTED, announce, following_progress
@@ -26,6 +25,7 @@ from drover.projector.fleet.presence import FLEET_PRESENCE
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
 from drover.projector.settings import NO_SCHEMA, ProjectorSettings
+from drover.readmodel.form import schema_of
 from drover.service.health import Check
 from drover.service.lifecycle import Component, Phase
 from drover.service.render_capacity import RenderCapacity
@@ -97,15 +97,20 @@ def assemble(host: Host) -> Assembly:
     client, pool = host.client, host.pool
     tables, schema = (FLEET_PRESENCE, RENDER_WORKERS), host[ProjectorSettings].reader_schema
     presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
+
+    async def announce_form(context: str, partition: str, seq: int) -> None:
+        await announce(client, schema_of(context), partition, seq)
+
     projector = Projector(
         host.open_log,
         host.settings.postgres_url,
-        partial(announce, client),
+        announce_form,
         partitions=host.partitions,
-        publish=NatsRows(client),
+        publish=NatsRows(client, schema_of),
         presence=presence,
         reader_schema=None if schema == NO_SCHEMA else schema,
     )
+    host.forms  # noqa: B018 - not ready until they have caught up
     licences = host[RenderCapacity].licences
     components = [
         Component("projector", Phase.PROJECTOR, projector),

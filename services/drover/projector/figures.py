@@ -14,6 +14,8 @@ from drover.domain.contexts import CONTEXTS
 from drover.domain.severity import severity_of
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
+from drover.projection.readable import contexts_being_built
+from drover.readmodel.form import contexts_in, placed
 from drover.service.figures import Figures
 
 QUERY_S: Final = 5.0
@@ -106,18 +108,28 @@ class ReadModelFigures(Figures):
 
     async def read(self) -> list[GaugeMetricFamily]:
         families = self.families()
+        building = await self._being_built()
         for figure, family in zip(FIGURES, families, strict=True):
             for query in figure.queries:
+                if building & contexts_in(query):
+                    continue  # the tables lack rows, and a wrong number is worse than none
                 for row in await self._ask(query):
                     if row["value"] is not None:
                         labels = {**row, **figure.derived(row)}
                         family.add_metric([labels[label] for label in figure.labels], float(row["value"]))
         return families
 
+    async def _being_built(self) -> frozenset[str]:
+        assert self._pool is not None
+        try:
+            return await contexts_being_built(self._pool)
+        except POSTGRES_AWAY:  # so the queries will fail, too
+            return frozenset(CONTEXTS)
+
     async def _ask(self, query: str) -> list[Any]:
         assert self._pool is not None
         try:
-            rows: list[Any] = await self._pool.fetch(query, timeout=QUERY_S)
+            rows: list[Any] = await self._pool.fetch(placed(query), timeout=QUERY_S)
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
             return []  # the projector has not created the tables yet
         except POSTGRES_AWAY as error:

@@ -50,6 +50,7 @@ from drover.projection.presence import PresenceWriter
 from drover.projection.presence_rows import PresenceRows
 from drover.projector.app import Projector
 from drover.projector.fleet.presence import FLEET_PRESENCE
+from drover.readmodel.form import schema_of
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -69,6 +70,7 @@ from tests.settings import load
 
 SECRET: Final = "s" * 32
 READY_S: Final = 40.0
+SCHEMAS: Final = {context: schema_of(context) for context in LIVE_CONTEXTS}
 Fault = Callable[[], Awaitable[None]]
 
 
@@ -125,7 +127,7 @@ class Platform:
             await enter(nats_writer(client, decider, instance=settings.instance).running())
         self.positions = positions = Positions(chain.from_iterable(divided.values()))
         await enter(following_progress(client, positions.observe))
-        self.rows = FaultyRows(client)
+        self.rows = FaultyRows(client, schema_of)
         self._stack.push_async_callback(self.stop_projector)
         await self.start_projector()
         pool = await enter(open_pool(self.dsn, "test"))
@@ -156,7 +158,7 @@ class Platform:
         self.line = await enter(faulty_line("127.0.0.1", address.port or 0))
         user = address.netloc.rpartition("@")[0]
         api = await enter(connected(f"nats://{user}@127.0.0.1:{self.line.port}", "api"))
-        await enter(following_rows(api, LIVE_CONTEXTS, self.hub.changed, self.hub.heartbeat))
+        await enter(following_rows(api, SCHEMAS, self.hub.changed, self.hub.heartbeat))
         rooms = Rooms()
         office = Office(auth=auth, permissions=Permissions.of(settings), live=self.hub.live, rooms=rooms)
         watcher = RowsWatcher(office)
@@ -183,7 +185,7 @@ class Platform:
         async with (
             hub.running(),
             connected(self.nats_url, "api") as client,
-            following_rows(client, LIVE_CONTEXTS, hub.changed, hub.heartbeat),
+            following_rows(client, SCHEMAS, hub.changed, hub.heartbeat),
             serve(app, self._settings.http_host, 0, grace_s=1) as port,
         ):
             await eventually(lambda: all(not hub.is_stale(context) for context in LIVE_CONTEXTS), READY_S)
@@ -204,7 +206,10 @@ class Platform:
     async def standby(self) -> AsyncIterator[Projector]:
         """A second projector, which waits for the lock of the first."""
         async with Projector(
-            partial(JetStreamLog, self.client), self.dsn, partial(announce, self.client), publish=NatsRows(self.client)
+            partial(JetStreamLog, self.client),
+            self.dsn,
+            partial(announce, self.client),
+            publish=NatsRows(self.client, schema_of),
         ) as projector:
             yield projector
 

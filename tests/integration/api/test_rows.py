@@ -17,6 +17,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.projection.rebuild import Rebuild
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.form import placed
 from drover.service.api_keys import Role
 from drover.testing.waiting import eventually
 from tests.integration.api.rows_platform import Platform, Watcher, platform_on, watching
@@ -193,7 +194,7 @@ async def test_after_a_rebuild_is_swapped_in_readers_read_again_and_hear_of_the_
     await platform.read_all("devices")
     connection = await asyncpg.connect(platform.dsn)
     try:  # what a rebuild is for: the tables do not say what the log says
-        await connection.execute("UPDATE rm_fleet.device_rows SET group_id = 'wrong'")
+        await connection.execute(placed("UPDATE rm_fleet.device_rows SET group_id = 'wrong'"))
     finally:
         await connection.close()
     watcher = Watcher(platform, ("devices",))
@@ -270,7 +271,7 @@ async def _told_until(listener, row):
 
 async def test_what_is_sealed_is_in_no_message(platform):
     heard = []
-    await platform.client.subscribe("rows.render.>", cb=partial(_note, heard))
+    await platform.client.subscribe("changed.render.>", cb=partial(_note, heard))
     await platform.client.flush()
     async with platform.listening("render_queue") as listener:
         await platform.write("render_queue", {"composition_id": "c-1", "gfx_data": GFX, "cue_item_id": 7})

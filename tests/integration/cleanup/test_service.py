@@ -23,6 +23,7 @@ from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.analysis import ANALYSIS_PROJECTION
 from drover.projector.app import Projector
+from drover.readmodel.form import placed
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
@@ -52,7 +53,10 @@ class Office:
             return answer.status, await answer.json(), answer.headers
 
     async def runs(self):
-        return [tuple(row) for row in await self.pool.fetch("SELECT trigger, by, status FROM rm_analysis.cleanup_runs")]
+        return [
+            tuple(row)
+            for row in await self.pool.fetch(placed("SELECT trigger, by, status FROM rm_analysis.cleanup_runs"))
+        ]
 
     async def has_made_up_for_the_run_that_was_missed(self):
         with suppress(asyncpg.PostgresError):  # the read model is still being made
@@ -167,17 +171,19 @@ async def test_a_cleanup_over_http_with_a_user_who_cannot_be_refunded(office):
 
     async def resolved():
         return await office.pool.fetchrow(
-            "SELECT reason FROM rm_analysis.alerts WHERE kind = 'cleanup_failed' AND resolved_at IS NOT NULL"
+            placed("SELECT reason FROM rm_analysis.alerts WHERE kind = 'cleanup_failed' AND resolved_at IS NOT NULL")
         )
 
     assert (await eventually(resolved))["reason"] == "a clean run"
     notices = await office.pool.fetch(
-        "SELECT data ->> 'user_id' AS u, data ->> 'tests' AS t FROM rm_analysis.events"
-        " WHERE type = 'UserNotificationRequested'"
+        placed(
+            "SELECT data ->> 'user_id' AS u, data ->> 'tests' AS t FROM rm_analysis.events"
+            " WHERE type = 'UserNotificationRequested'"
+        )
     )
     assert {(row["u"], row["t"]) for row in notices} == {(ANN, "2"), ("user_ben", "1")}
     left = await office.pool.fetch(
-        "SELECT id, remaining_tests, updated_at > created_at AS touched FROM rm_analysis.users"
+        placed("SELECT id, remaining_tests, updated_at > created_at AS touched FROM rm_analysis.users")
     )
     assert {tuple(row) for row in left} == {(ANN, 3, True), ("user_ben", 3, True)}
 

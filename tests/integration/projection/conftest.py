@@ -21,6 +21,7 @@ from drover.postgres.migrate import migrate
 from drover.projection.checkpoint import Checkpoint
 from drover.projection.memory import MemoryTables
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.form import placed
 from drover.readmodel.table import AppendTable, KeyedTable
 
 CODEC = Codec(FleetEvent)
@@ -88,7 +89,7 @@ class ReadModel:
 
     async def checkpoint(self) -> Checkpoint:
         row = await self.connection.fetchrow(
-            "SELECT seq, n, commit_id FROM drover.checkpoints WHERE schema = 'rm_fleet'"
+            "SELECT seq, n, commit_id FROM drover.checkpoints WHERE schema = $1", FLEET_PROJECTION.schema
         )
         return Checkpoint(*row) if row else Checkpoint()
 
@@ -97,7 +98,7 @@ class ReadModel:
 
     async def _rows_of(self, table: KeyedTable[Any] | AppendTable) -> set[tuple[Any, ...]]:
         columns = ", ".join(f'"{column}"' for column in table.columns)
-        records = await self.connection.fetch(f"SELECT {columns} FROM rm_fleet.{table.name}")
+        records = await self.connection.fetch(placed(f"SELECT {columns} FROM rm_fleet.{table.name}"))
         rows = {tuple(plain(value) for value in record) for record in records}
         assert len(rows) == len(records)
         return rows

@@ -6,6 +6,7 @@ import re
 
 import asyncpg
 
+from drover.readmodel.form import schema_of
 from drover.readmodel.models import RELATIONS
 
 
@@ -15,7 +16,7 @@ def relations_of(context: str) -> set[str]:
 
 
 async def views_of(connection: asyncpg.Connection, context: str) -> set[str]:
-    rows = await connection.fetch("SELECT viewname FROM pg_views WHERE schemaname = $1", f"rm_{context}")
+    rows = await connection.fetch("SELECT viewname FROM pg_views WHERE schemaname = $1", schema_of(context))
     return {row["viewname"] for row in rows}
 
 
@@ -37,7 +38,7 @@ async def check_described(connection: asyncpg.Connection, context: str) -> None:
         found = await connection.fetch(
             "SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute"
             " WHERE attrelid = ($1 || '.' || $2)::regclass AND attnum > 0 ORDER BY attnum",
-            f"rm_{context}",
+            schema_of(context),
             name,
         )
         described = [

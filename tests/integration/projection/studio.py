@@ -16,6 +16,7 @@ from drover.projection.checkpoint import Checkpoint
 from drover.projection.memory import MemoryTables
 from drover.projection.runtime import Limits, Runner
 from drover.projector.render import RENDER_PROJECTION
+from drover.readmodel.form import placed
 from drover.testing.waiting import eventually
 from tests.integration.projection.conftest import plain
 from tests.unit.domain.render.world import PATH, SHA, Hand, requested
@@ -66,12 +67,12 @@ class Studio:
 
     async def project(self, limits: Limits | None = None) -> Studio:
         async with Runner(RENDER_PROJECTION, self.log, self._dsn, limits=limits) as runner:
-            await eventually(lambda: runner.checkpoint == self.head or runner.stopped)
+            await eventually(lambda: runner.stopped or (runner.active and runner.checkpoint == self.head))
             assert runner.stopped is None
         return self
 
     async def rows(self, view: str, where: str = "TRUE") -> list[dict[str, Any]]:
-        rows = await self.connection.fetch(f"SELECT * FROM rm_render.{view} WHERE {where}")
+        rows = await self.connection.fetch(placed(f"SELECT * FROM rm_render.{view} WHERE {where}"))
         return [dict(row) for row in rows]
 
     async def row(self, view: str, where: str = "TRUE") -> dict[str, Any]:
@@ -83,7 +84,7 @@ class Studio:
         found = {}
         for table in RENDER_PROJECTION.tables:
             columns = ", ".join(f'"{column}"' for column in table.columns)
-            records = await self.connection.fetch(f"SELECT {columns} FROM rm_render.{table.name}")
+            records = await self.connection.fetch(placed(f"SELECT {columns} FROM rm_render.{table.name}"))
             found[table.name] = {tuple(map(plain, record)) for record in records}
             assert len(found[table.name]) == len(records)
         return found

@@ -15,6 +15,7 @@ from drover.projection.checkpoint import Checkpoint
 from drover.projection.memory import MemoryTables
 from drover.projection.runtime import Limits, Runner
 from drover.projector.analysis import ANALYSIS_PROJECTION
+from drover.readmodel.form import placed
 from drover.testing.waiting import eventually
 from tests.integration.projection.described import check_described, relations_of, views_of
 from tests.unit.projection.test_analysis_fold import Walk
@@ -74,7 +75,7 @@ class Lived:
 
     async def rows(self, table: Any) -> set[tuple[Any, ...]]:
         columns = ", ".join(f'"{column}"' for column in table.columns)
-        found = await self.connection.fetch(f"SELECT {columns} FROM rm_analysis.{table.name}")
+        found = await self.connection.fetch(placed(f"SELECT {columns} FROM rm_analysis.{table.name}"))
         return {tuple(map(_plain, row)) for row in found}
 
 
@@ -101,11 +102,11 @@ async def test_rows_are_exactly_those_that_the_log_says(lived):
 
 @pytest.mark.req("SY-07")
 async def test_a_run_shows_which_tests_and_which_users(lived):
-    runs = await lived.connection.fetch("SELECT * FROM rm_analysis.cleanup_runs WHERE cleaned_count > 1")
+    runs = await lived.connection.fetch(placed("SELECT * FROM rm_analysis.cleanup_runs WHERE cleaned_count > 1"))
     assert runs
     for run in runs:
         tests = await lived.connection.fetch(
-            "SELECT id::text, user_id FROM rm_analysis.saju_tests WHERE cleanup_run_id = $1", run["id"]
+            placed("SELECT id::text, user_id FROM rm_analysis.saju_tests WHERE cleanup_run_id = $1"), run["id"]
         )
         assert {row["id"] for row in tests} == {*run["tests_cleaned"]}
         assert sorted({row["user_id"] for row in tests}) == run["users_affected"]
@@ -116,8 +117,10 @@ async def test_a_run_shows_which_tests_and_which_users(lived):
 @pytest.mark.req("SY-03")
 async def test_the_ledger_adds_up_to_what_each_user_has_left(lived):
     rows = await lived.connection.fetch(
-        "SELECT u.id, u.remaining_tests, sum(l.amount) AS total FROM rm_analysis.users u "
-        "JOIN rm_analysis.test_ledger l ON l.user_id = u.id GROUP BY u.id, u.remaining_tests"
+        placed(
+            "SELECT u.id, u.remaining_tests, sum(l.amount) AS total FROM rm_analysis.users u "
+            "JOIN rm_analysis.test_ledger l ON l.user_id = u.id GROUP BY u.id, u.remaining_tests"
+        )
     )
     assert len(rows) == 4
     assert all(row["total"] == row["remaining_tests"] for row in rows)

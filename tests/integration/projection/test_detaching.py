@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.postgres.pool import connect
-from drover.projection import detaching, table_partitions
+from drover.projection import catch_up, detaching, table_partitions
 from drover.projection.detaching import attach_again, detach_before, detached, forget_detached
 from drover.projection.difference import total
 from drover.projection.errors import DetachedTableMissing, DetachedTableOutdated, TablesRead
@@ -17,6 +17,8 @@ from drover.projector.fleet import FLEET_PROJECTION
 from drover.testing.waiting import eventually
 from tests.integration.projection.conftest import START
 
+SCHEMA = FLEET_PROJECTION.schema
+
 pytestmark = pytest.mark.req("YR-09")
 
 COMMITS = 20
@@ -24,6 +26,7 @@ COMMITS = 20
 
 @pytest.fixture
 async def projected(farm, dsn, read_model, monkeypatch):
+    monkeypatch.setattr(catch_up, "BATCH_EVENTS_MAX", 50)  # several batches for each partition
     monkeypatch.setattr(table_partitions, "ROWS_PER_PARTITION", COMMITS * table_partitions.EVENTS_PER_COMMIT)
     await farm.register(phones=45)
     await farm.flip(commits=30)
@@ -43,7 +46,7 @@ async def connection(dsn):
 
 
 async def first_of(connection, table="events", column="seq"):
-    return await connection.fetchval(f"SELECT min({column}) FROM rm_fleet.{table}")
+    return await connection.fetchval(f"SELECT min({column}) FROM {SCHEMA}.{table}")
 
 
 async def differences(projected, dsn):
@@ -59,20 +62,20 @@ async def rebuilt(projected, dsn):
 
 
 async def test_whole_partitions_before_a_position_leave_all_tables(projected, dsn, connection):
-    rows = await connection.fetchval("SELECT count(*) FROM rm_fleet.events")
+    rows = await connection.fetchval(f"SELECT count(*) FROM {SCHEMA}.events")
     found = await detach_before(connection, FLEET_PROJECTION, 2 * COMMITS + 5)
     assert {(one.table, one.first, one.after) for one in found} == {
         (table, first, first + COMMITS) for table in ("events", "tasks_event") for first in (0, COMMITS)
     }
     assert await first_of(connection) == 2 * COMMITS
-    left = await connection.fetchval("SELECT count(*) FROM rm_fleet.events")
+    left = await connection.fetchval(f"SELECT count(*) FROM {SCHEMA}.events")
     aside = await connection.fetchval("SELECT count(*) FROM drover_detached.fleet_events_0_20")
     assert aside >= COMMITS - 1
     assert left + aside + await connection.fetchval("SELECT count(*) FROM drover_detached.fleet_events_20_40") == rows
 
 
 async def test_whole_partitions_before_a_time_leave(projected, connection):
-    at = await connection.fetchval("SELECT at FROM rm_fleet.events WHERE seq = $1 AND line = 0", COMMITS + 3)
+    at = await connection.fetchval(f"SELECT at FROM {SCHEMA}.events WHERE seq = $1 AND line = 0", COMMITS + 3)
     found = await detach_before(connection, FLEET_PROJECTION, at)
     assert {(one.first, one.after) for one in found} == {(0, COMMITS)}
     assert all(START < one.until < at for one in found)
@@ -111,10 +114,12 @@ async def test_a_rebuild_does_not_fold_them_again_and_keeps_the_detached_tables(
 
 async def test_a_read_model_that_is_folded_anew_leaves_them_out(projected, dsn, connection, read_model):
     await detach_before(connection, FLEET_PROJECTION, 2 * COMMITS)
-    await connection.execute("DROP SCHEMA rm_fleet CASCADE")
+    await connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 
     async def folded():
-        return await connection.fetchval("SELECT to_regclass('rm_fleet.events')") and await there(projected, read_model)
+        return await connection.fetchval(f"SELECT to_regclass('{SCHEMA}.events')") and await there(
+            projected, read_model
+        )
 
     await projected.flip(commits=1)
     await eventually(folded)
@@ -168,7 +173,7 @@ async def test_tables_that_are_read_all_the_time_are_left_alone(projected, dsn, 
     monkeypatch.setattr(detaching, "GIVE_UP_S", 0.0)
     monkeypatch.setattr(detaching, "LOCK_MS", 50)
     async with connect(dsn, "a reader") as reader, reader.transaction():
-        await reader.fetch("SELECT * FROM rm_fleet.events LIMIT 1")
+        await reader.fetch(f"SELECT * FROM {SCHEMA}.events LIMIT 1")
         with pytest.raises(TablesRead):
             await detach_before(connection, FLEET_PROJECTION, COMMITS)
     assert await detached(connection) == []

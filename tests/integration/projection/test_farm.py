@@ -20,6 +20,7 @@ from drover.projection.presence import PresenceWriter
 from drover.projection.runtime import Limits, Runner
 from drover.projector.fleet import FLEET_PROJECTION
 from drover.projector.fleet.presence import FLEET_PRESENCE
+from drover.readmodel.form import placed
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import check_relations
 from drover.testing.waiting import eventually
@@ -50,7 +51,7 @@ class Views:
             assert runner.stopped is None
 
     async def rows(self, view: str, where: str = "TRUE") -> list[dict[str, Any]]:
-        rows = await self.read_model.connection.fetch(f"SELECT * FROM rm_fleet.{view} WHERE {where}")
+        rows = await self.read_model.connection.fetch(placed(f"SELECT * FROM rm_fleet.{view} WHERE {where}"))
         return [dict(row) for row in rows]
 
     async def by_id(self, view: str) -> dict[str, dict[str, Any]]:
@@ -510,7 +511,7 @@ async def test_what_clients_ask_often_has_an_index(views) -> None:
     connection = views.read_model.connection
     await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
     for question, index in ASKED_OFTEN:
-        plan = await plan_of(connection, f"SELECT * FROM rm_fleet.{question}")
+        plan = await plan_of(connection, placed(f"SELECT * FROM rm_fleet.{question}"))
         assert index in plan, f"{question}\n{plan}"
 
 

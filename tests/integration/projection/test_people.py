@@ -15,6 +15,7 @@ from drover.eventlog.memory import MemoryLog
 from drover.postgres.migrate import migrate
 from drover.projection.runtime import Runner
 from drover.projector.identity import IDENTITY_PROJECTION
+from drover.readmodel.form import placed
 from drover.testing.scenario import Scenario
 from drover.testing.waiting import eventually
 from tests.integration.projection.described import check_described, relations_of, views_of
@@ -64,14 +65,14 @@ async def test_people_in_postgres(connection, postgres_dsn):
     await check_described(connection, "identity")
     assert await views_of(connection, "identity") | {"events"} == relations_of("identity")
 
-    accounts = await connection.fetch("SELECT * FROM rm_identity.accounts ORDER BY id")
+    accounts = await connection.fetch(placed("SELECT * FROM rm_identity.accounts ORDER BY id"))
     assert [(str(row["id"]), row["role"]) for row in accounts] == [(KIM, "admin"), (LEE, "operator")]
-    sessions = await connection.fetch("SELECT * FROM rm_identity.sessions ORDER BY id")
+    sessions = await connection.fetch(placed("SELECT * FROM rm_identity.sessions ORDER BY id"))
     assert [(str(row["id"]), row["reason"]) for row in sessions] == [(S1, "reuse"), (S2, "role_changed")]
-    (alert,) = await connection.fetch("SELECT * FROM rm_identity.alerts")
+    (alert,) = await connection.fetch(placed("SELECT * FROM rm_identity.alerts"))
     assert (alert["kind"], alert["subject"]) == ("refresh_token_reused", S1)
     assert alert["raised_at"] > datetime(2026, 1, 1, tzinfo=UTC)
-    events = await connection.fetch("SELECT type, entities, data FROM rm_identity.events ORDER BY seq")
+    events = await connection.fetch(placed("SELECT type, entities, data FROM rm_identity.events ORDER BY seq"))
     assert len(events) == last
     assert {row["data"] for row in events} == {"{}"}
     assert events[2]["entities"] == [S1, KIM]

@@ -20,10 +20,12 @@ from drover.projection.runtime import Runner
 from drover.projector.app import PROJECTIONS
 from drover.projector.identity import IDENTITY_PROJECTION
 from drover.projector.render import RENDER_PROJECTION
+from drover.readmodel.form import placed, schema_of
 from drover.readmodel.models import RELATIONS
 from drover.testing.waiting import eventually
 from tests.integration.projection.studio import Studio
 
+RM = schema_of("render")
 OLDEST = """
 SELECT id, composition_id, gfx_data, cue_item_id
 FROM render_queue
@@ -141,8 +143,8 @@ async def test_the_role_may_read_the_views_and_nothing_else(studio, dsn):
     await filled(studio)
     async with projecting(studio), reading(dsn) as reader:
         for refused in (
-            "SELECT * FROM rm_render.render_queue",
-            "SELECT * FROM rm_render.render_gfx",
+            placed("SELECT * FROM rm_render.render_queue"),
+            placed("SELECT * FROM rm_render.render_gfx"),
             "SELECT * FROM drover.checkpoints",
             "UPDATE render_queue SET status = 'completed'",
             "DELETE FROM render_queue",
@@ -167,7 +169,7 @@ async def test_a_swap_takes_the_views_along(studio, dsn):
         assert await reader.fetchval("SELECT count(*) FROM render_queue") == 5, "it reads the tables that are live now"
         assert await studio.connection.fetchval("SELECT many FROM my_own") == 5, "a view of somebody else's goes along"
         schemas = await studio.connection.fetch("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'rm_render%'")
-        assert [row["nspname"] for row in schemas] == ["rm_render"]
+        assert [row["nspname"] for row in schemas] == [RM]
 
 
 @pytest.mark.req("DI-17")
@@ -249,8 +251,9 @@ async def test_the_role_is_optional(studio, dsn, monkeypatch):
         "CREATE ROLE modest_account" if not await _has(studio, "modest_account") else "SELECT"
     )
     await studio.connection.execute(
-        "GRANT USAGE, CREATE ON SCHEMA public TO modest_account; GRANT USAGE ON SCHEMA rm_render TO modest_account; "
-        "GRANT SELECT ON ALL TABLES IN SCHEMA rm_render TO modest_account"
+        f"GRANT USAGE, CREATE ON SCHEMA public TO modest_account; GRANT USAGE ON SCHEMA {RM} TO modest_account; "
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {RM} TO modest_account; "
+        "GRANT USAGE ON SCHEMA drover TO modest_account; GRANT SELECT ON ALL TABLES IN SCHEMA drover TO modest_account"
     )
     with structlog.testing.capture_logs() as lines:
         async with connect(dsn, "test") as connection:

@@ -15,6 +15,7 @@ from drover.projection.presence import PresenceWriter
 from drover.projection.runtime import Limits
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
+from drover.readmodel.form import placed, schema_of
 from drover.testing.waiting import eventually
 from tests.integration.projection.described import check_described, plan_of, relations_of, views_of
 from tests.integration.projection.studio import Studio
@@ -57,7 +58,7 @@ async def test_a_queues_life_gives_exactly_the_rows_that_its_log_says(studio) ->
 async def test_gfx_data_is_nowhere_in_clear_and_leaves_with_what_it_is_bound_to(studio) -> None:
     await studio.render()
     await studio.project()
-    stored = await studio.connection.fetchrow("SELECT gfx_id, gfx_data FROM rm_render.render_gfx")
+    stored = await studio.connection.fetchrow(placed("SELECT gfx_id, gfx_data FROM rm_render.render_gfx"))
     row = await studio.row("render_queue")
     assert row["gfx_data"] == f"{stored['gfx_id']} {stored['gfx_data']}"
     (event,) = await studio.rows("events")
@@ -168,7 +169,7 @@ async def test_the_figures_are_among_the_metrics_while_somebody_runs_them(studio
             await eventually(lambda: registry.get_sample_value("render_queue_pending_count") == 3)
             assert registry.get_sample_value("render_job_success_rate") == 100.0
             assert registry.get_sample_value("ae_worker_active_count") == 1
-            await studio.connection.execute("DROP SCHEMA rm_render CASCADE")
+            await studio.connection.execute(f"DROP SCHEMA {schema_of('render')} CASCADE")
             await eventually(lambda: registry.get_sample_value("render_queue_pending_count") is None)
         assert registry.get_sample_value("ae_worker_licence_count") is None
 
@@ -268,15 +269,15 @@ async def test_what_clients_ask_often_has_an_index(studio) -> None:
     await studio.project()
     await studio.connection.execute("SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off")
     for question, index in ASKED_OFTEN:
-        plan = await _plan(studio, f"SELECT * FROM rm_render.{question}")
+        plan = await _plan(studio, placed(f"SELECT * FROM rm_render.{question}"))
         assert index in plan, f"{question}\n{plan}"
 
 
 async def test_who_does_not_ask_for_gfx_data_does_not_pay_for_it(studio) -> None:
     await studio.render()
     await studio.project()
-    assert "render_gfx" not in await _plan(studio, "SELECT id, status, progress FROM rm_render.render_queue")
-    assert "workers" not in await _plan(studio, "SELECT id, status FROM rm_render.render_queue")
+    assert "render_gfx" not in await _plan(studio, placed("SELECT id, status, progress FROM rm_render.render_queue"))
+    assert "workers" not in await _plan(studio, placed("SELECT id, status FROM rm_render.render_queue"))
 
 
 async def _plan(studio: Studio, question: str) -> str:

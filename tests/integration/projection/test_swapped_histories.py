@@ -25,6 +25,8 @@ from drover.writer.fold import Fold
 
 from .conftest import Farm
 
+SCHEMA = FLEET_PROJECTION.schema
+
 pytestmark = pytest.mark.req("YR-14")
 
 
@@ -127,7 +129,7 @@ async def test_a_checkpoint_of_an_older_program_is_believed_and_gets_its_commit_
     await read_model.connection.execute("UPDATE drover.checkpoints SET commit_id = NULL")
     await farm.register(phones=1)
     await followed(farm, dsn)
-    found = await read_model.connection.fetchval("SELECT commit_id FROM drover.checkpoints WHERE schema = 'rm_fleet'")
+    found = await read_model.connection.fetchval(f"SELECT commit_id FROM drover.checkpoints WHERE schema = '{SCHEMA}'")
     assert found == "3"
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from drover.postgres.pool import connect
-from drover.projection import table_partitions
+from drover.projection import catch_up, table_partitions
 from drover.projection.difference import total
 from drover.projection.rebuild import Rebuild
 from drover.projection.runtime import Limits
@@ -20,6 +20,8 @@ from drover.readmodel.events import EVENTS
 from drover.readmodel.fleet.attempts import TASKS_EVENT
 from drover.testing.waiting import eventually
 
+SCHEMA = FLEET_PROJECTION.schema
+
 pytestmark = pytest.mark.req("YR-09")
 
 COMMITS = 20
@@ -27,6 +29,7 @@ COMMITS = 20
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
+    monkeypatch.setattr(catch_up, "BATCH_EVENTS_MAX", 50)  # several batches for each partition
     monkeypatch.setattr(table_partitions, "ROWS_PER_PARTITION", COMMITS * table_partitions.EVENTS_PER_COMMIT)
 
 
@@ -43,7 +46,7 @@ async def projected(farm, dsn, read_model):
         yield farm
 
 
-async def ranges(connection, table=EVENTS, schema="rm_fleet"):
+async def ranges(connection, table=EVENTS, schema=SCHEMA):
     return [(it.first, it.after) for it in await partitions_of(connection, schema, table)]
 
 
@@ -55,7 +58,7 @@ async def test_rows_go_to_the_partition_of_their_commit_and_the_next_one_is_ther
     assert last[0] + (last[1] - last[0]) // 2 > projected.head.seq, "half of the last partition is free at least"
     assert len(found) >= projected.head.seq // COMMITS
     assert await ranges(read_model.connection, TASKS_EVENT) == found, "all tables have the same ranges"
-    used = await read_model.connection.fetchval("SELECT count(DISTINCT tableoid) FROM rm_fleet.events")
+    used = await read_model.connection.fetchval(f"SELECT count(DISTINCT tableoid) FROM {SCHEMA}.events")
     assert used > 3
     assert await read_model.agrees(projected)
 
@@ -68,7 +71,7 @@ async def test_there_is_no_default_partition(projected, read_model):
 async def test_every_partition_has_the_indices_of_its_table(projected, read_model):
     counted = await read_model.connection.fetch(
         "SELECT count(*) AS indices FROM pg_index i JOIN pg_inherits h ON h.inhrelid = i.indrelid "
-        "WHERE h.inhparent = 'rm_fleet.events'::regclass GROUP BY i.indrelid"
+        f"WHERE h.inhparent = '{SCHEMA}.events'::regclass GROUP BY i.indrelid"
     )
     assert {row["indices"] for row in counted} == {len(EVENTS.indices) + 1}
 
@@ -77,7 +80,7 @@ async def test_reading_does_not_hold_up_a_new_partition(projected, dsn, read_mod
     """Attached, not created in place: that would wait for every reader, and all others behind it."""
     before = await ranges(read_model.connection)
     async with connect(dsn, "a slow reader") as reader, reader.transaction():
-        await reader.fetch("SELECT * FROM rm_fleet.events LIMIT 1")
+        await reader.fetch(f"SELECT * FROM {SCHEMA}.events LIMIT 1")
         await projected.flip(commits=3 * COMMITS)
 
         async def there():
@@ -104,7 +107,7 @@ async def test_a_partition_that_is_not_needed_yet_waits_for_nobody(projected, ds
         await partitions.open()
         await partitions.reach(projected.head.seq)
         async with other.transaction():
-            await other.execute("LOCK TABLE rm_fleet.events IN SHARE UPDATE EXCLUSIVE MODE")
+            await other.execute(f"LOCK TABLE {SCHEMA}.events IN SHARE UPDATE EXCLUSIVE MODE")
             await partitions.reach(found[-1][1] - 1)
             assert await ranges(read_model.connection) == found
         await partitions.reach(found[-1][1] - 1)

@@ -9,18 +9,20 @@ import asyncpg
 import pytest
 
 from drover.postgres.pool import connect
-from drover.projection import rebuild as rebuilding
+from drover.projection import catch_up
 from drover.projection.difference import total
 from drover.projection.errors import ReadModelMissing, RebuildBusy
 from drover.projection.rebuild import Rebuild
 from drover.projection.verify import verify
 from drover.projector.app import Projector
 from drover.projector.fleet import FLEET_PROJECTION
+from drover.readmodel.form import placed
 from drover.testing.waiting import eventually
 
-CHANGE = "UPDATE rm_fleet.device_rows SET group_id = 'P9-G9' WHERE serial_number = 'SERIAL000003'"
-REMOVE = "DELETE FROM rm_fleet.events WHERE n = 7"
-ADD = (
+SHADOW, OLD = f"{FLEET_PROJECTION.schema}__shadow", f"{FLEET_PROJECTION.schema}__old"
+CHANGE = placed("UPDATE rm_fleet.device_rows SET group_id = 'P9-G9' WHERE serial_number = 'SERIAL000003'")
+REMOVE = placed("DELETE FROM rm_fleet.events WHERE n = 7")
+ADD = placed(
     'INSERT INTO rm_fleet.pc_rows SELECT (jsonb_populate_record(p, \'{"id": "pc-ghost"}\')).* '
     "FROM rm_fleet.pc_rows p LIMIT 1"
 )
@@ -78,7 +80,7 @@ async def test_rows_changed_removed_or_added_by_hand_are_found_and_named(project
 @pytest.mark.req("EV-06")
 async def test_rows_that_do_not_fit_into_memory_are_verified_as_well(projected, dsn):
     assert total((await verify(FLEET_PROJECTION, [projected.log], dsn, rows_max=2)).tables) == 0
-    await by_hand(dsn, CHANGE, "DELETE FROM rm_fleet.device_rows WHERE serial_number = 'SERIAL000001'")
+    await by_hand(dsn, CHANGE, placed("DELETE FROM rm_fleet.device_rows WHERE serial_number = 'SERIAL000001'"))
     report = await verify(FLEET_PROJECTION, [projected.log], dsn, rows_max=2)
     kinds = {(table, kind) for table, kind, _, _ in found(report.tables)}
     assert kinds == {("device_rows", "differs"), ("device_rows", "missing")}
@@ -151,7 +153,7 @@ async def test_no_read_fails_while_the_schemas_are_swapped(projected, dsn):
         async with connect(dsn, "a reader") as connection:
             while not stop.is_set():
                 try:
-                    rows = await connection.fetch("SELECT * FROM rm_fleet.devices ORDER BY id")
+                    rows = await connection.fetch(placed("SELECT * FROM rm_fleet.devices ORDER BY id"))
                     assert len(rows) == 45
                     reads += 1
                 except Exception as error:
@@ -181,7 +183,7 @@ async def test_a_rebuild_that_was_interrupted_goes_on_where_it_was(projected, ds
         assert total(tables) == 0
         await again.drop()
     async with connect(dsn, "a look") as connection:
-        assert await connection.fetchval("SELECT to_regnamespace('rm_fleet__shadow')") is None
+        assert await connection.fetchval("SELECT to_regnamespace($1)", SHADOW) is None
 
 
 async def schemas(dsn):
@@ -198,17 +200,17 @@ async def indices(dsn, schema):
 
 
 async def test_the_new_read_model_has_every_index_of_the_old_one(projected, dsn):
-    before = await indices(dsn, "rm_fleet")
+    before = await indices(dsn, FLEET_PROJECTION.schema)
     async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
         await rebuild.fold()
         await rebuild.swap()
-    assert await indices(dsn, "rm_fleet") == before
+    assert await indices(dsn, FLEET_PROJECTION.schema) == before
     assert len(before) > 20
 
 
 async def interrupted(projected, dsn, monkeypatch):
     """A rebuild that dies when it has written some of it, without a word to anybody: as `kill -9` does it."""
-    monkeypatch.setattr(rebuilding, "BATCH_EVENTS_MAX", 20)
+    monkeypatch.setattr(catch_up, "BATCH_EVENTS_MAX", 20)
     dying = Rebuild(FLEET_PROJECTION, [projected.log], dsn)
 
     def die(done, of):
@@ -240,8 +242,10 @@ async def test_a_rebuild_that_died_midway_goes_on_and_says_where(projected, dsn,
         assert total(tables) == 0
         await again.swap()
     assert total((await verify(FLEET_PROJECTION, [projected.log], dsn)).tables) == 0
-    assert await schemas(dsn) == {"rm_fleet"}
-    assert len(await indices(dsn, "rm_fleet")) > 20, "those that were left for the end are made by whoever ends it"
+    assert await schemas(dsn) == {FLEET_PROJECTION.schema}
+    assert len(await indices(dsn, FLEET_PROJECTION.schema)) > 20, (
+        "those that were left for the end are made by whoever ends it"
+    )
 
 
 async def test_a_shadow_of_another_form_is_begun_anew(projected, dsn, monkeypatch):
@@ -269,29 +273,29 @@ async def test_old_tables_are_dropped_when_the_last_who_reads_them_has_ended_and
     async with rebuild, connect(dsn, "a slow reader") as reader:
         await rebuild.fold()
         async with reader.transaction():
-            cursor = await reader.cursor("SELECT * FROM rm_fleet.events")
+            cursor = await reader.cursor(placed("SELECT * FROM rm_fleet.events"))
             await cursor.fetch(1)
             swapping = asyncio.create_task(rebuild.swap())
 
             async def put_aside():
-                return "rm_fleet__old" in await schemas(dsn)
+                return OLD in await schemas(dsn)
 
             await eventually(put_aside)
             rest = await cursor.fetch(100_000)
             assert len(rest) == projected.head.n - 1, "whoever reads reads on"
             assert await put_aside()
         await swapping
-    assert await schemas(dsn) == {"rm_fleet"}
+    assert await schemas(dsn) == {FLEET_PROJECTION.schema}
 
 
 async def test_what_a_killed_one_put_aside_is_in_nobodys_way(projected, dsn):
     await by_hand(dsn)
     async with connect(dsn, "a killed one") as connection:
-        await connection.execute("CREATE SCHEMA rm_fleet__old; CREATE TABLE rm_fleet__old.events (n int)")
+        await connection.execute(f"CREATE SCHEMA {OLD}; CREATE TABLE {OLD}.events (n int)")
     async with Rebuild(FLEET_PROJECTION, [projected.log], dsn) as rebuild:
         await rebuild.fold()
         await rebuild.swap()
-    assert await schemas(dsn) == {"rm_fleet"}
+    assert await schemas(dsn) == {FLEET_PROJECTION.schema}
 
 
 @pytest.mark.req("EV-06")

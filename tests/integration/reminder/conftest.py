@@ -27,6 +27,7 @@ from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.projector.app import Projector
 from drover.projector.reminder import REMINDER_PROJECTION
+from drover.readmodel.form import placed
 from drover.reminder.app import ReminderEdge, ReminderService
 from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
@@ -153,7 +154,7 @@ class Platform:
                 table.name: {
                     tuple(map(_plain, record))
                     for record in await connection.fetch(
-                        f"SELECT {', '.join(map(_quoted, table.columns))} FROM rm_reminder.{table.name}"
+                        placed(f"SELECT {', '.join(map(_quoted, table.columns))} FROM rm_reminder.{table.name}")
                     )
                 }
                 for table in REMINDER_PROJECTION.tables

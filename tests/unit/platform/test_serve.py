@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +25,9 @@ from drover.hosting.host import Host
 from drover.platform.registry import REGISTRY
 from drover.platform.serve import compose
 from drover.platform.settings import SECTIONS, load
+from drover.projection import readable
+from drover.projection.readable import ReadModelRebuilding
+from drover.readmodel.form import schema_of
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.config import Settings
 from drover.service.health import Health
@@ -56,19 +59,42 @@ class Listening(Client):
 
     async def nothing(self) -> None: ...
 
-    async def hear(self, partition: Partition, seq: int) -> None:
-        """A projector announces how far it is."""
+    async def hear(self, partition: Partition, seq: int, *, form: str | None = None) -> None:
+        """A projector announces how far it is. `form`: the schema that it writes, if it is not that of this program."""
         data = msgspec.json.encode(Progress(partition.name, seq))
         for callback in self.heard_by:
-            await callback(SimpleNamespace(subject=f"live.{partition.context}", data=data))
+            await callback(SimpleNamespace(subject=f"live.{form or schema_of(partition.context)}", data=data))
 
 
 class EmptyPool:
-    async def fetch(self, *args: Any, **more: Any) -> list[Any]:
-        return []
+    """Has no rows, except that every read model has caught up, or all but some."""
+
+    def __init__(self, *building: str) -> None:
+        self._building = building
+
+    async def fetch(self, query: str, *args: Any, **more: Any) -> list[Any]:
+        if "is_caught_up" not in query:
+            return []
+        every = [partition for several in PARTITIONS.values() for partition in several]
+        return [
+            {
+                "schema": schema_of(one.context),
+                "partition": one.name,
+                "seq": 7,
+                "created_at": None,
+                "is_caught_up": one.context not in self._building,
+            }
+            for one in every
+        ]
+
+    async def fetchrow(self, *args: Any, **more: Any) -> dict[str, Any]:
+        return {"body": "[]", "rows": 0, "total": None}
+
+    async def execute(self, *args: Any, **more: Any) -> str:
+        return "UPDATE 1"
 
 
-def host_of(client: Client, *services: str) -> Host:
+def host_of(client: Client, *services: str, pool: Any = None) -> Host:
     configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
@@ -78,8 +104,7 @@ def host_of(client: Client, *services: str) -> Host:
             "DROVER_SEALING_KEYS": f"k1:{base64.b64encode(b'k' * 32).decode()}",
         }
     )
-    pool: Any = EmptyPool()
-    return Host(configuration, client, pool, services=services, partitions=PARTITIONS)
+    return Host(configuration, client, pool or EmptyPool(), services=services, partitions=PARTITIONS)
 
 
 def composed(client: Client, *services: str, health: Health | None = None) -> tuple[web.Application, list[Component]]:
@@ -108,8 +133,64 @@ async def test_a_read_that_names_a_position_waits_for_the_partition_that_lags(se
         assert (status, body.get("error")) == (503, "READ_MODEL_BEHIND"), "of the other partition nothing was heard yet"
         await client.hear(lagging, 49)
         assert (await read())[0] == 503
+        for form in ("rm_reminder_00000000", "reminder"):
+            await client.hear(lagging, 50, form=form)
+            assert (await read())[0] == 503, "a projector of another release has it"
         await client.hear(lagging, 50)
         assert (await read())[0] == 200
+
+
+READS_OF_TWO = {
+    "api": ("/api/devices", "/api/renders"),
+    "gateway": ("/rest/v1/devices", "/rest/v1/render_queue"),
+}
+"""Reads of fleet and of render at each service that has both."""
+
+
+@pytest.mark.req("YR-08")
+@pytest.mark.parametrize("service", READS_OF_TWO)
+async def test_a_process_with_the_projector_is_ready_and_refuses_only_reads_of_what_is_being_built(
+    service, monkeypatch
+):
+    monkeypatch.setattr(CommitFeed, "sync", _in_sync)
+    monkeypatch.setattr(Host, "_end_of", _a_hundred)
+    monkeypatch.setattr(readable, "START_S", 0.0)
+    health = Health()
+    app, _ = compose(host_of(Listening(), service, "projector", pool=EmptyPool("fleet")), health)
+    assert "read models" not in health.not_ready()
+    caller = {"apikey": issue_api_key(SECRET, Role.SERVICE_ROLE, now_s=time.time())}
+    built, whole = READS_OF_TWO[service]
+    async with TestClient(TestServer(app)) as http:
+        async with http.get(built, headers=caller) as answer:
+            body = await answer.json()
+            assert (answer.status, body.get("error", body.get("code"))) == (503, "READ_MODEL_REBUILDING")
+            assert body["details"] == {"context": "fleet", "position": 7, "end": 100}
+            assert answer.headers["Retry-After"] == "2"
+        async with http.get(whole, headers=caller) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.req("YR-08")
+@pytest.mark.parametrize(("building", "is_ready"), [(["fleet"], False), ([], True)])
+async def test_an_edge_without_the_projector_is_ready_when_all_read_models_are_complete(
+    building, is_ready, monkeypatch
+):
+    monkeypatch.setattr(Host, "_end_of", _a_hundred)
+    health = Health()
+    host = host_of(Listening(), "gateway", pool=EmptyPool(*building))
+    compose(host, health)
+    assert "read models" in health.not_ready(), "it has not looked yet"
+    with suppress(ReadModelRebuilding):
+        await host.forms.demand(CONTEXTS)
+    assert ("read models" not in health.not_ready()) is is_ready
+
+
+async def _in_sync(feed: CommitFeed, contexts: tuple[str, ...]) -> bool:
+    return True  # there is no NATS to ask
+
+
+async def _a_hundred(host: Host, context: str) -> int:
+    return 100
 
 
 class Accepting:
@@ -124,10 +205,7 @@ class Accepting:
 
 @pytest.mark.parametrize(("service", "path"), [("api", "/api/analyses"), ("gateway", "/rest/v1/users")])
 async def test_a_read_waits_for_what_was_written_at_another_service_of_the_process(service, path, monkeypatch):
-    async def in_sync(feed: CommitFeed, contexts: tuple[str, ...]) -> bool:
-        return True  # there is no NATS to ask
-
-    monkeypatch.setattr(CommitFeed, "sync", in_sync)
+    monkeypatch.setattr(CommitFeed, "sync", _in_sync)
     monkeypatch.setattr(Host, "bus", Accepting(50))
     monkeypatch.setattr(freshness, "SOFT_WAIT_S", PATIENCE_S)
     client = Listening()

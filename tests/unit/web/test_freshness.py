@@ -7,6 +7,7 @@ import pytest
 from drover.eventlog.log import Partition
 from drover.projection.newest import KNOWN_LONG_S, Newest
 from drover.projection.positions import Positions
+from drover.projection.readable import ReadModelRebuilding, Rebuilding
 from drover.web import freshness
 from drover.web.errors import ApiError
 from drover.web.freshness import Freshness
@@ -143,3 +144,23 @@ async def test_a_read_waits_until_the_commit_comes_and_no_longer_than_a_second(n
     reads = Freshness(Positions(PARTITIONS), newest)
     newest.observe("fleet", 9)
     assert (await reads.wait({}, "fleet")).headers == {BEHIND: "fleet=9"}
+
+
+class Building:
+    """The read model of fleet is being built."""
+
+    async def demand(self, contexts) -> None:
+        if "fleet" in contexts:
+            raise ReadModelRebuilding(Rebuilding("fleet", position=250, end=1000))
+
+
+@pytest.mark.req("YR-08")
+async def test_a_read_model_that_is_being_built_is_not_read_and_the_others_are(positions, newest):
+    reads = Freshness(positions, newest, Building())
+    with pytest.raises(ApiError) as caught:
+        await reads.wait({}, "fleet")
+    assert (caught.value.status, caught.value.code) == (503, "READ_MODEL_REBUILDING")
+    assert caught.value.details == {"context": "fleet", "position": 250, "end": 1000}
+    assert caught.value.headers["Retry-After"] == "2"
+    await reads.wait({}, "render")
+    await reads.of(positions).wait({}, "fleet")  # the roster is another read model

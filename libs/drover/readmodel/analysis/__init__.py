@@ -10,4 +10,5 @@ ANALYSIS: Final = ReadModel(
     context="analysis",
     own_tables=(users.USERS, users.TESTS, cleanups.RUNS, cleanups.RUN_TESTS, users.LEDGER),
     relations=(*users.RELATIONS, *cleanups.RELATIONS),
+    rules=4,
 )

@@ -18,4 +18,5 @@ FLEET: Final = ReadModel(
     ),
     functions=(devices.STATUS_FUNCTION,),
     relations=(*devices.RELATIONS, *jobs.RELATIONS, *assignments.RELATIONS, *attempts.RELATIONS),
+    rules=5,
 )

@@ -64,4 +64,5 @@ IDENTITY: Final = ReadModel(
         _identity("accounts", Account, view=View("account_rows", "a"), embeds=(many("sessions", "account_id"),)),
         _identity("sessions", SessionRow, view=View("session_rows", "s"), embeds=(one("accounts", "account_id"),)),
     ),
+    rules=3,
 )

@@ -152,4 +152,5 @@ REMINDER: Final = ReadModel(
         _reminder("alarms_event", AlarmEventRow),
         _reminder("push_subscriptions", SubscriptionRow, view=View("subscription_rows", "s"), order=("user_id", "id")),
     ),
+    rules=2,
 )

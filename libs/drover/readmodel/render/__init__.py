@@ -10,4 +10,5 @@ RENDER: Final = ReadModel(
     context="render",
     own_tables=(queue.RENDERS, queue.GFX, queue.AUDIT, attempts.RENDERS_EVENT, mapping.COMPOSITIONS, mapping.FIELDS),
     relations=(*queue.RELATIONS, *attempts.RELATIONS, *mapping.RELATIONS),
+    rules=4,
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from drover.readmodel.form import schema_of
 from drover.readmodel.relation import Relation, Relationship
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Column, Condition, Count, Embed, Filter, Item, Order, Query
@@ -75,7 +76,7 @@ def _table(relation: Relation) -> str:
     # Only constants and plain columns, so that PostgreSQL pushes conditions and order down to each part's index.
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != "context")
     parts = (
-        f"SELECT '{context}'::text AS context, {columns} FROM {_quoted(f'rm_{context}', relation.name)}"  # noqa: S608
+        f"SELECT '{context}'::text AS context, {columns} FROM {_quoted(schema_of(context), relation.name)}"  # noqa: S608
         for context in relation.united  # all names are ours, not a client's
     )
     return f"({' UNION ALL '.join(parts)})"

@@ -2,16 +2,29 @@
 import { MutationCache, QueryClient } from "@tanstack/react-query";
 import { errorText } from "@/lib/errors/error-text";
 import type { Dictionary } from "@/lib/i18n/en";
-import { ActionAbandoned, ApiError, NetworkError, ReplayFailed, SessionExpired } from "@/lib/session/errors";
+import {
+  ActionAbandoned,
+  ApiError,
+  NetworkError,
+  percentBuilt,
+  ReplayFailed,
+  SessionExpired,
+} from "@/lib/session/errors";
 import type { Toasts } from "@/ui/toasts";
 
 const RETRIES_MAX = 2;
 const FRESH_MS = 5_000;
+/** So often a page asks whether tables that are being made are complete. */
+const LOOK_AGAIN_MS = 3_000;
 
 export function createQueryClient(toasts: Toasts, words: () => Dictionary): QueryClient {
   const client: QueryClient = new QueryClient({
     defaultOptions: {
-      queries: { staleTime: FRESH_MS, retry: (failures, error) => failures < RETRIES_MAX && isWorthAnotherTry(error) },
+      queries: {
+        staleTime: FRESH_MS,
+        retry: (failures, error) => failures < RETRIES_MAX && isWorthAnotherTry(error) && percentBuilt(error) === null,
+        refetchInterval: ({ state }) => (percentBuilt(state.error) === null ? false : LOOK_AGAIN_MS),
+      },
       mutations: { retry: false },
     },
     mutationCache: new MutationCache({

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
+import { percentBuilt } from "@/lib/session/errors";
 import { Button } from "./button";
 import { Icon, type IconName } from "./icon";
 
@@ -46,6 +47,7 @@ export function ErrorState({
 }): ReactNode {
   const t = useText();
   const text = useErrorText();
+  if (percentBuilt(error) !== null) return <Building isSmall={isSmall} text={text(error)} />;
   return (
     <div role="alert" className={`flex flex-col items-center gap-1 px-4 text-center ${isSmall ? "py-6" : "py-16"}`}>
       <Icon name="alerts" className="mb-1 size-5 text-error-ink" />
@@ -56,6 +58,16 @@ export function ErrorState({
           {t.common.retry}
         </Button>
       )}
+    </div>
+  );
+}
+
+/** No fault: the tables are made anew after an upgrade, and the page reads them as soon as they are complete. */
+function Building({ isSmall, text }: { isSmall: boolean; text: string }): ReactNode {
+  const t = useText();
+  return (
+    <div role="status">
+      <Empty isSmall={isSmall} title={t.errors.building} hint={text} />
     </div>
   );
 }

@@ -30,6 +30,7 @@ from drover.domain.identity.commands import (
 from drover.domain.identity.policy import AccountRole
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
+from drover.readmodel.form import placed
 from drover.web.auth import Principal
 from drover.web.commands import origin_of
 from drover.web.errors import invalid, unavailable
@@ -100,7 +101,7 @@ class Accounts:
         offset = read_number(request.query, "offset", default=0, least=0, most=OFFSET_MAX)
         behind = await self._client.readable(request.headers)
         try:
-            rows = await self._pool.fetch(_LISTED, limit, offset, timeout=QUERY_S)
+            rows = await self._pool.fetch(placed(_LISTED), limit, offset, timeout=QUERY_S)
         except POSTGRES_AWAY as error:
             raise unavailable("The read model is unavailable") from error
         return respond({"accounts": [self._row(row) for row in rows]}, headers=behind)

@@ -10,11 +10,12 @@ import asyncpg
 import structlog
 
 from drover.postgres.errors import POSTGRES_AWAY
+from drover.readmodel.form import placed, schema_of
 from drover.web.errors import ApiError, invalid, unavailable
 
 READ_S: Final = 5.0
 
-_SCHEMAS: Final = "SELECT substr(nspname, 4) AS context FROM pg_namespace WHERE nspname = ANY ($1::text[])"
+_SCHEMAS: Final = "SELECT nspname AS schema FROM pg_namespace WHERE nspname = ANY ($1::text[])"
 _NOT_NOW: Final = (*POSTGRES_AWAY, asyncpg.InternalClientError)
 
 log = structlog.stdlib.get_logger(__name__)
@@ -72,14 +73,14 @@ class ReadModels:
 
     async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
         """Return those of the contexts that have a read model, in the given order."""
-        unknown = [f"rm_{context}" for context in contexts if context not in self._known]
+        unknown = {schema_of(context): context for context in contexts if context not in self._known}
         if unknown:
-            self._known |= {row["context"] for row in await self._fetch(_SCHEMAS, (unknown,))}
+            self._known |= {unknown[row["schema"]] for row in await self._fetch(_SCHEMAS, ([*unknown],))}
         return tuple(context for context in contexts if context in self._known)
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[Any]:
         try:
-            return await self._pool.fetch(sql, *values, timeout=READ_S)
+            return await self._pool.fetch(placed(sql), *values, timeout=READ_S)
         except asyncpg.UndefinedTableError:
             raise
         except asyncpg.DataError as error:

@@ -14,6 +14,7 @@ from drover.api.leads import CONNECTED, Lead, LogState
 from drover.api.reads.database import ReadModels
 from drover.api.reads.endpoint import Endpoint, Question, Subject, reads
 from drover.api.reads.queries import QUERIES
+from drover.readmodel.models import READ_MODELS
 from drover.web.errors import ApiError
 from drover.writer.refusals import Refusal
 
@@ -168,7 +169,7 @@ class SystemReader:
 
     async def partitions(self) -> Partitions:
         leads, nats = await self._log.leads()
-        rows, postgres = await self._asked("checkpoints")
+        rows, postgres = await self._asked("checkpoints", [model.schema for model in READ_MODELS])
         projected = {(row["context"], row["partition"]): row for row in rows}
         now = datetime.now(UTC)
         states = [_state(lead, projected.get((lead.partition.context, lead.partition.name)), now) for lead in leads]
@@ -207,9 +208,9 @@ class SystemReader:
         latency_ms = round((time.perf_counter() - started) * 1000, 3)
         return Dependency("postgres", status, rows[0]["version"], latency_ms, rows[0]["size_bytes"])
 
-    async def _asked(self, query: str) -> tuple[list[Any], str]:
+    async def _asked(self, query: str, *values: Any) -> tuple[list[Any], str]:
         try:
-            return await self._models.ask(QUERIES[query]), CONNECTED
+            return await self._models.ask(QUERIES[query], *values), CONNECTED
         except ApiError as error:
             return [], f"unreachable: {error.message}"
 

@@ -12,6 +12,7 @@ from drover.gateway.writes.selection import id_of
 from drover.gateway.writes.sending import Sending
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import Relation
+from drover.web.errors import ApiError
 from drover.web.postgrest.read import keep_sealed
 from drover.web.postgrest.sealed import Unseal
 
@@ -35,8 +36,11 @@ def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], U
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
         opener = keep_sealed if unseal is None else unseal(sending)
-        await edge.freshness.wait({}, *relation.contexts)  # wait for the writes of earlier requests, too
-        rows = await edge.stored.get(relation, list(done), key=key, unseal=opener)
+        try:
+            await edge.freshness.wait({}, *relation.contexts)  # wait for the writes of earlier requests, too
+            rows = await edge.stored.get(relation, list(done), key=key, unseal=opener)
+        except ApiError:  # the read model is being built; the write is recorded all the same
+            rows = {}
         return [
             blank | rows.get(id_, {key: id_of(relation, key, id_)}) | recorded(relation, result)
             for id_, result in done.items()

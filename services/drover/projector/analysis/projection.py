@@ -27,5 +27,4 @@ ANALYSIS_PROJECTION: Final = context_projection(
     READ_MODEL,
     rules=RULES,
     follow=_follow,
-    version=4,
 )

@@ -35,5 +35,4 @@ FLEET_PROJECTION: Final = context_projection(
     rules=RULES,
     follow=_follow,
     reads={type_: ((MINUTES, minute_of),) for type_, history in HISTORIES.items() if history.event_type in COUNTED},
-    version=5,
 )

@@ -25,5 +25,4 @@ IDENTITY_PROJECTION: Final = context_projection(
     READ_MODEL,
     rules=RULES,
     shown=_nothing,
-    version=3,
 )

@@ -43,5 +43,4 @@ REMINDER_PROJECTION: Final = context_projection(
     rules=RULES,
     follow=_follow,
     shown=_shown,
-    version=2,
 )

@@ -21,6 +21,8 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import Pool
+from drover.projection.readable import contexts_being_built
+from drover.readmodel.form import placed
 from drover.service.tasks import end
 
 REFRESH_EVERY_S: Final = 15.0
@@ -105,7 +107,9 @@ class RenderFigures(Collector):
 
     async def _read(self) -> Figures | None:
         try:
-            row = await self._pool.fetchrow(_FIGURES, timeout=QUERY_S)
+            if "render" in await contexts_being_built(self._pool):
+                return None
+            row = await self._pool.fetchrow(placed(_FIGURES), timeout=QUERY_S)
         except asyncpg.UndefinedTableError:
             return None
         except POSTGRES_AWAY as error:

@@ -37,5 +37,4 @@ RENDER_PROJECTION: Final = context_projection(
     READ_MODEL,
     rules=RULES,
     follow=_follow,
-    version=4,
 )

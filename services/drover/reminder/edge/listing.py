@@ -12,6 +12,7 @@ from aiohttp import web
 
 from drover.domain.reminder import REMINDER
 from drover.postgres.errors import POSTGRES_AWAY
+from drover.readmodel.form import placed
 from drover.reminder.edge.alarms import RegisteredAlarm
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
@@ -97,7 +98,7 @@ class Listing:
         awaited = await self._freshness.wait(request.headers, REMINDER.context)
         place = (None, None) if after is None else (after.next_alarm_time, after.page_id)
         try:
-            rows = await self._pool.fetch(_ALARMS, user_id, *place, limit, timeout=READ_S)
+            rows = await self._pool.fetch(placed(_ALARMS), user_id, *place, limit, timeout=READ_S)
         except POSTGRES_AWAY as error:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error

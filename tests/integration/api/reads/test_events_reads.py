@@ -13,6 +13,7 @@ from drover.domain.analysis import events as analysis
 from drover.domain.fleet import events as fleet
 from drover.domain.reminder import events as reminder
 from drover.postgres.migrate import migrate
+from drover.readmodel.form import placed, schema_of
 from tests.integration.api.reads.desk import desk_on
 from tests.integration.api.reads.logs import Logs
 from tests.unit.domain.render.world import Hand, requested
@@ -184,19 +185,19 @@ async def test_alerts_come_from_all_contexts_and_are_found_by_what_they_are_abou
 
 
 async def test_a_context_without_a_read_model_is_left_out_and_is_there_as_soon_as_it_is_made(found):
-    await found.connection.execute("ALTER SCHEMA rm_render RENAME TO elsewhere")
+    await found.connection.execute(f"ALTER SCHEMA {schema_of('render')} RENAME TO elsewhere")
     rows = await found.desk.rows("/api/events?limit=3")
     assert {row["context"] for row in rows} == {"fleet", "analysis", "reminder"}
     assert await found.desk.rows("/api/renders") == []
-    await found.connection.execute("ALTER SCHEMA elsewhere RENAME TO rm_render")
+    await found.connection.execute(f"ALTER SCHEMA elsewhere RENAME TO {schema_of('render')}")
     assert {row["context"] for row in await found.desk.rows("/api/events")} == {
         "fleet", "render", "analysis", "reminder",
     }  # fmt: skip
 
 
 async def test_half_a_read_model_is_503_not_an_empty_list(found):
-    await found.connection.execute("ALTER TABLE rm_render.events RENAME TO elsewhere")
-    await found.connection.execute("ALTER TABLE rm_render.render_rows RENAME TO elsewhere_too")
+    await found.connection.execute(placed("ALTER TABLE rm_render.events RENAME TO elsewhere"))
+    await found.connection.execute(placed("ALTER TABLE rm_render.render_rows RENAME TO elsewhere_too"))
     for path in ("/api/events", "/api/renders"):
         status, body = await found.desk.ask(path)
         assert (status, body["error"]) == (503, "UNAVAILABLE")

@@ -11,6 +11,7 @@ import pytest
 
 from drover.domain.fleet.events import DeviceQuarantined
 from drover.postgres.migrate import migrate
+from drover.readmodel.form import placed
 from tests.integration.api.reads.desk import desk_on
 from tests.integration.api.reads.logs import Logs, at_second
 from tests.integration.projection.history import FarmHistory
@@ -44,7 +45,7 @@ async def farm(postgres_dsn):
 
 async def test_devices_are_as_the_view_that_agents_know_has_them(farm):
     shown = {row["id"]: row for row in await farm.desk.rows("/api/devices")}
-    known = await farm.connection.fetch("SELECT * FROM rm_fleet.devices")
+    known = await farm.connection.fetch(placed("SELECT * FROM rm_fleet.devices"))
     assert len(shown) == len(known) == 60
     for row in known:
         device = shown[str(row["id"])]
@@ -201,19 +202,23 @@ async def test_what_happened_to_attempts_of_a_job_comes_newest_first(farm):
 
 async def test_the_minutes_add_up_to_the_history(farm):
     (sums,) = await farm.connection.fetch(
-        'SELECT sum(created) AS "CREATED", sum(sent) AS "SENT", sum(started) AS "ACKED",'
-        ' sum(succeeded) AS "SUCCEEDED", sum(failed) AS "FAILED", sum(timed_out) AS "TIMEOUT",'
-        ' sum(failed_final) AS "FAILED_FINAL", sum(rolled_back) AS "ROLLED_BACK", sum(cancelled) AS "CANCELLED"'
-        " FROM rm_fleet.attempt_minutes"
+        placed(
+            'SELECT sum(created) AS "CREATED", sum(sent) AS "SENT", sum(started) AS "ACKED",'
+            ' sum(succeeded) AS "SUCCEEDED", sum(failed) AS "FAILED", sum(timed_out) AS "TIMEOUT",'
+            ' sum(failed_final) AS "FAILED_FINAL", sum(rolled_back) AS "ROLLED_BACK", sum(cancelled) AS "CANCELLED"'
+            " FROM rm_fleet.attempt_minutes"
+        )
     )
     history = Counter(kind for work in farm.history.works for kind, _, _ in work.history)
     assert dict(sums) == {kind: history[kind] for kind in dict(sums)}
     by_minute = await farm.connection.fetch(
-        "SELECT minute, succeeded, ran_ms FROM rm_fleet.attempt_minutes WHERE succeeded > 0"
+        placed("SELECT minute, succeeded, ran_ms FROM rm_fleet.attempt_minutes WHERE succeeded > 0")
     )
     counted = await farm.connection.fetch(
-        "SELECT date_trunc('minute', created_at) AS minute, count(*) AS succeeded FROM rm_fleet.tasks_event"
-        " WHERE event_type = 'SUCCEEDED' GROUP BY minute"
+        placed(
+            "SELECT date_trunc('minute', created_at) AS minute, count(*) AS succeeded FROM rm_fleet.tasks_event"
+            " WHERE event_type = 'SUCCEEDED' GROUP BY minute"
+        )
     )
     assert {row["minute"]: row["succeeded"] for row in by_minute} == {
         row["minute"]: row["succeeded"] for row in counted

@@ -14,6 +14,7 @@ from drover.domain.fleet import events as fleet
 from drover.domain.reminder import events as reminder
 from drover.domain.render.events import RenderCompleted
 from drover.postgres.migrate import migrate
+from drover.readmodel.form import schema_of
 from tests.integration.api.reads.desk import desk_on
 from tests.integration.api.reads.logs import Logs
 from tests.unit.domain.render.world import PATH, SHA, Hand, requested
@@ -204,7 +205,7 @@ async def test_the_system_says_how_far_each_read_model_is_and_who_is_connected(o
     assert fleet_state["projected_seq"] == office.logs["fleet"].head.seq
     assert fleet_state["leader"] == "a" and fleet_state["behind"] == 0
     assert {model["schema"] for model in system["read_models"]} == {
-        f"rm_{context}" for context in ("fleet", "render", "analysis", "identity", "reminder")
+        schema_of(context) for context in ("fleet", "render", "analysis", "identity", "reminder")
     }
     nats, postgres = system["dependencies"]
     assert (nats["name"], nats["status"]) == ("nats", "connected")

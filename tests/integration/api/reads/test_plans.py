@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from drover.readmodel.form import placed
 from tests.contract import routes
 from tests.filled.lists import LISTS, READS
 from tests.integration.api.reads.conftest import FILLED_WITHIN_S
@@ -119,5 +120,7 @@ def test_every_read_and_every_filter_is_among_those_that_are_looked_at():
 
 @pytest.mark.control
 async def test_a_read_without_an_index_would_be_noticed(connection):
-    plan = await explained(connection, "ANALYZE, BUFFERS", "SELECT * FROM rm_fleet.events WHERE trace = $1", ("x",))
-    assert await scanned(connection, plan) == {"rm_fleet.events"}
+    plan = await explained(
+        connection, "ANALYZE, BUFFERS", placed("SELECT * FROM rm_fleet.events WHERE trace = $1"), ("x",)
+    )
+    assert await scanned(connection, plan) == {placed("rm_fleet.events")}

@@ -17,6 +17,7 @@ from drover.api.reads.app import Reads
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.log import Partition
 from drover.projection.newest import Newest
+from drover.readmodel.form import placed, schema_of
 from drover.service.access_tokens import issue_access_token
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
@@ -63,8 +64,9 @@ class FakePool:
         if self.fault is not None:
             raise self.fault
         if "pg_namespace" in query:
-            return [Row(context=name[3:]) for name in args[0] if name[3:] not in self.missing]
-        if any(f"rm_{context}." in query for context in self.missing):
+            gone = {schema_of(context) for context in self.missing}
+            return [Row(schema=name) for name in args[0] if name not in gone]
+        if any(placed(f"rm_{context}.") in query for context in self.missing):
             raise asyncpg.UndefinedTableError("relation does not exist")
         return next((rows for part, rows in self.rows.items() if part in query), [])
 

@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from drover.domain.contexts import CONTEXTS
+from drover.readmodel.form import schema_of
 from drover.service.api_keys import Role
 from tests.contract import routes
 from tests.unit.api.reads.desk import desk_with, key_of
@@ -55,7 +56,7 @@ async def test_a_context_that_has_a_schema_without_its_table_is_503(desk):
 
     async def half_there(query, *args, **options):
         if "pg_namespace" in query:
-            return [{"context": "render"}]
+            return [{"schema": schema_of("render")}]
         raise asyncpg.UndefinedTableError("no such table")
 
     desk.pool.fetch = half_there

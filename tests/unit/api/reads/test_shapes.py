@@ -10,6 +10,7 @@ import pytest
 from drover.api.reads.attempts import attempts_of
 from drover.api.reads.overview import KEPT_S, Overviews
 from drover.api.reads.series import attempt_series, last_hour, lines_by_state
+from drover.readmodel.form import placed
 from drover.service.api_keys import Role
 from tests.unit.api.reads.desk import NOW, Row, desk_with, key_of
 
@@ -94,7 +95,7 @@ ALARM = Row(
 
 
 async def test_users_own_words_are_for_those_who_may_read_alarms(desk):
-    desk.pool.rows = {"rm_reminder.user_rows": [ALARM], "SELECT body": [Row(body="비밀")]}
+    desk.pool.rows = {placed("rm_reminder.user_rows"): [ALARM], "SELECT body": [Row(body="비밀")]}
     for role, title, body in (
         (Role.VIEWER, None, None),
         (Role.OPERATOR, "나의 일기", "비밀"),
@@ -108,7 +109,7 @@ async def test_users_own_words_are_for_those_who_may_read_alarms(desk):
 
 
 async def test_a_page_that_is_full_says_where_it_goes_on(desk):
-    desk.pool.rows = {"rm_reminder.user_rows": [ALARM] * 3}
+    desk.pool.rows = {placed("rm_reminder.user_rows"): [ALARM] * 3}
     _, page = await desk.ask("/api/reminders?limit=2")
     assert len(page["items"]) == 2 and page["next"]
     _, page = await desk.ask(f"/api/reminders?limit=3&cursor={page['next']}")

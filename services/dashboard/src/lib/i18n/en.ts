@@ -103,6 +103,8 @@ export const en = {
     network: "The server is not responding. Check the connection, then try again.",
     forbidden: "Your role does not allow this.",
     away: "The server is temporarily unavailable. Try again in a moment.",
+    building: "Preparing data after an update",
+    buildingHint: (percent: number) => `${percent}% done. This page loads when it is complete; work goes on meanwhile.`,
     notFound: "Not found. It may have been removed.",
     replay: "Your session was renewed, but the request failed.",
     pageTitle: "Something went wrong",

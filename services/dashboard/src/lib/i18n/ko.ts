@@ -104,6 +104,8 @@ export const ko: Dictionary = {
     network: "서버가 응답하지 않습니다. 연결을 확인하고 다시 시도하세요.",
     forbidden: "이 역할로는 할 수 없습니다.",
     away: "지금은 서버가 응답할 수 없습니다. 잠시 후 다시 시도하세요.",
+    building: "업데이트 후 데이터를 준비하고 있습니다",
+    buildingHint: (percent) => `${percent}% 완료. 준비가 끝나면 자동으로 표시됩니다. 작업은 그동안에도 계속됩니다.`,
     notFound: "존재하지 않거나 이미 사라졌습니다.",
     replay: "세션은 갱신되었지만 요청이 실패했습니다.",
     pageTitle: "페이지에 오류가 있습니다",

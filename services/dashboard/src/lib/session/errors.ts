@@ -19,6 +19,13 @@ export class ApiError extends Error {
   }
 }
 
+/** How far a read model is that the server is building after an upgrade, in percent. Null: the fault is another one. */
+export function percentBuilt(error: unknown): number | null {
+  if (!(error instanceof ApiError) || error.code !== "READ_MODEL_REBUILDING") return null;
+  const { position, end } = { position: 0, end: 0, ...(error.details as { position?: number; end?: number } | null) };
+  return end > 0 ? Math.min(99, Math.floor((100 * position) / end)) : 0;
+}
+
 /** Nothing came back. */
 export class NetworkError extends Error {
   override readonly name = "NetworkError";

@@ -1,7 +1,7 @@
 -- Queries on the platform itself.
 
 -- name: checkpoints
-SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE schema = 'rm_' || context
+SELECT context, partition, seq, n, updated_at FROM drover.checkpoints WHERE schema = ANY ($1::text[])
 
 -- name: read_models
 SELECT schema, version, created_at FROM drover.read_models ORDER BY schema

@@ -1,0 +1,188 @@
+"""Which read models this process may read: those whose form has caught up with the log.
+
+Until then their tables have only a part of the rows, so nothing is read from them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+import structlog
+
+from drover.domain.contexts import CONTEXTS
+from drover.domain.errors import DroverError
+from drover.eventlog.log import Partition
+from drover.postgres.errors import POSTGRES_AWAY
+from drover.projection.read_model import UNUSED_S, note_use
+from drover.readmodel.form import schema_of
+from drover.service.tasks import in_background
+
+LOOK_S: Final = 1.0
+"""How often to look while a read model cannot be read."""
+LOOK_AT_MOST_S: Final = 0.1
+"""Seconds between two looks that reads cause."""
+NOTE_S: Final = 60.0
+"""How often to say that this process uses its forms, and to check that they are still there."""
+QUERY_S: Final = 5.0
+START_S: Final = 10.0
+"""How long the start of a process that serves agents waits for its read models. Most are complete by then."""
+
+_STANDS: Final = """
+SELECT c.schema, c.partition, c.seq, m.created_at,
+       c.caught_up_at IS NOT NULL AND m.used_at > now() - make_interval(secs => $2) AS is_caught_up
+FROM drover.checkpoints c JOIN drover.read_models m USING (schema)
+WHERE c.schema = ANY ($1::text[])
+"""
+
+_BEING_BUILT: Final = """
+SELECT DISTINCT schema FROM drover.checkpoints WHERE schema = ANY ($1::text[]) AND caught_up_at IS NULL
+"""
+
+End = Callable[[str], Awaitable[int]]
+"""Returns the sequence of the last commit of a context."""
+
+log = structlog.get_logger("drover.projection")
+
+
+class Pool(Protocol):
+    """The methods of an asyncpg pool that are called here."""
+
+    async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]: ...  # noqa: ASYNC109
+
+    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str: ...  # noqa: ASYNC109
+
+
+class Rebuilding(msgspec.Struct, frozen=True):
+    """How far a read model is that cannot be read yet."""
+
+    context: str
+    position: int
+    """The last commit whose rows it has. In a context with several partitions, that of the slowest."""
+    end: int
+    """The last commit of the log."""
+
+
+class ReadModelRebuilding(DroverError):
+    """A read model is being built, so it cannot be read."""
+
+    def __init__(self, rebuilding: Rebuilding) -> None:
+        self.rebuilding = rebuilding
+        super().__init__(
+            f"The read model of {rebuilding.context} is being built: {rebuilding.position} of {rebuilding.end} commits"
+        )
+
+
+async def contexts_being_built(pool: Pool) -> frozenset[str]:
+    """Return the contexts whose read model has not caught up with the log, so that its tables lack rows."""
+    schemas = {schema_of(context): context for context in CONTEXTS}
+    rows = await pool.fetch(_BEING_BUILT, [*schemas], timeout=QUERY_S)
+    return frozenset(schemas[row["schema"]] for row in rows)
+
+
+async def end_unknown(context: str) -> int:
+    return 0
+
+
+class ReadableForms:
+    """Knows which of the read models can be read, and says that this process uses them."""
+
+    def __init__(self, pool: Pool, partitions: Mapping[str, Sequence[Partition]], end: End = end_unknown) -> None:
+        """`partitions`: the partitions of the contexts that this process reads."""
+        self._pool = pool
+        self._end = end
+        self._partitions = {
+            context: frozenset(partition.name for partition in several) for context, several in partitions.items()
+        }
+        self._schemas = {schema_of(context): context for context in partitions}
+        self._waiting: dict[str, Rebuilding | None] = dict.fromkeys(partitions)
+        """The read models that could not be read at the last look. None: PostgreSQL has not answered yet."""
+        self._has_looked = False
+        self._served: dict[str, datetime] = {}
+        """By context, when the tables were created that this process has read. It goes on reading them after an outage,
+        when they are behind: answers say so (`Drover-Behind`). Tables that were created anew it has not read."""
+        self._turn = asyncio.Lock()
+        self._looked_at = float("-inf")
+        self._patient_until = time.monotonic() + START_S
+
+    def waiting(self) -> list[str]:
+        """Return the contexts whose read models cannot be read yet."""
+        return [*self._waiting]
+
+    def why_not_ready(self) -> str | None:
+        """Say which read models are being built. While PostgreSQL is away this is unknown, and no reason to be unready:
+        the farm works without it."""
+        if not self._has_looked:
+            return "It is not known yet whether the read models can be read."
+        building = ", ".join(context for context, how_far in self._waiting.items() if how_far is not None)
+        return f"Read models are being built: {building}." if building else None
+
+    def why_not_started(self) -> str | None:
+        """Return the same as `why_not_ready`, but nothing after the first seconds. For a process that must serve agents
+        even if building takes hours."""
+        return self.why_not_ready() if time.monotonic() < self._patient_until else None
+
+    async def demand(self, contexts: Iterable[str]) -> None:
+        """Raise ReadModelRebuilding if one of the read models cannot be read yet. If PostgreSQL does not answer, do
+        nothing: the read itself fails."""
+        wanted = self._waiting.keys() & contexts
+        if not wanted:
+            return
+        async with self._turn:  # those who wait here share one look
+            if time.monotonic() - self._looked_at > LOOK_AT_MOST_S:
+                await self._look_safely()
+        for context in wanted:
+            if (rebuilding := self._waiting.get(context)) is not None:
+                raise ReadModelRebuilding(rebuilding)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Look again and again while the block runs."""
+        async with in_background(self._keep_looking(), name="readable forms"):
+            yield
+
+    async def _keep_looking(self) -> None:
+        while True:
+            async with self._turn:
+                await self._look_safely()
+            await asyncio.sleep(LOOK_S if self._waiting else NOTE_S)
+
+    async def _look_safely(self) -> None:
+        self._looked_at = time.monotonic()
+        try:
+            await self.look()
+        except POSTGRES_AWAY as error:
+            log.warning("forms_unknown", why=repr(error))
+        self._has_looked = True
+
+    async def look(self) -> None:
+        """Find out which read models can be read, and say that this process uses those."""
+        stands: dict[str, dict[str, Any]] = {context: {} for context in self._partitions}
+        for row in await self._pool.fetch(_STANDS, [*self._schemas], UNUSED_S, timeout=QUERY_S):
+            stands[self._schemas[row["schema"]]][row["partition"]] = row
+        waiting: dict[str, Rebuilding | None] = {}
+        for context, names in self._partitions.items():
+            there = stands[context]
+            created_at = next((row["created_at"] for row in there.values()), None)
+            is_served = created_at is not None and self._served.get(context) == created_at
+            if all(name in there and (is_served or there[name]["is_caught_up"]) for name in names):
+                self._served[context] = there[next(iter(names))]["created_at"]
+            else:
+                position = min((there[name]["seq"] if name in there else 0 for name in names), default=0)
+                waiting[context] = Rebuilding(context, position, await self._end(context))
+        self._tell(waiting)
+        self._waiting = waiting
+        if used := [schema for schema, context in self._schemas.items() if context not in waiting]:
+            await note_use(self._pool, used)
+
+    def _tell(self, waiting: Mapping[str, Rebuilding | None]) -> None:
+        for context in self._partitions:
+            if context in waiting and self._waiting.get(context) is None:
+                log.info("read_model_not_readable_yet", context=context)
+            elif context not in waiting and context in self._waiting:
+                log.info("read_model_readable", context=context)
