@@ -26,7 +26,7 @@ COMMITS = 20
 
 @pytest.fixture
 async def projected(farm, dsn, read_model, monkeypatch):
-    monkeypatch.setattr(catch_up, "BATCH_EVENTS_MAX", 50)  # several batches for each partition
+    monkeypatch.setattr(catch_up, "BATCH_EVENTS_MAX", 20)  # several batches for each partition
     monkeypatch.setattr(table_partitions, "ROWS_PER_PARTITION", COMMITS * table_partitions.EVENTS_PER_COMMIT)
     await farm.register(phones=45)
     await farm.flip(commits=30)
