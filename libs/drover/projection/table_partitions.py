@@ -31,6 +31,7 @@ SELECT c.relname AS name, substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FRO
        substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''?(\\d+)')::int8 AS after
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = to_regclass($1)
+  AND pg_get_expr(c.relpartbound, c.oid) IS NOT NULL -- null: another session is dropping it
 ORDER BY first
 """
 _AVERAGE: Final = """
