@@ -1,4 +1,4 @@
-"""`python -m tests.upgrade COMMIT`: the writer of the fleet at COMMIT under load, then this one, then COMMIT again.
+"""`python -m tests.upgrade.writers COMMIT`: the fleet's writer at COMMIT under load, then this one, then COMMIT again.
 
 Shows that each begins at a snapshot, that nothing acknowledged is lost, and how long commands waited.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +29,7 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
 from drover.writer.fold import Fold
 from tests.e2e.process import ends_with_us
+from tests.upgrade.versions import of_commit
 
 HERE: Final = Path(__file__).parents[2]
 PER_PC: Final = 20
@@ -158,11 +158,7 @@ async def devices_in(client: Client) -> set[str]:
 def main(commit: str) -> None:
     """Play an upgrade from COMMIT to the working tree, and back."""
     with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder, "before")
-        before.mkdir()
-        git = ["git", "archive", commit, "libs", "services"]
-        archive = subprocess.run(git, cwd=HERE, check=True, capture_output=True)
-        subprocess.run(["tar", "x", "-C", str(before)], input=archive.stdout, check=True)
+        before = of_commit(commit, Path(folder, "before")).folder
         sys.exit(0 if uvloop.run(play(before, Path(folder))) else 1)
 
 
