@@ -116,8 +116,9 @@ chaos: setup ## Three NATS nodes and two of every service; nodes and leaders kil
 	@$(BIN)/python -m tests.chaos $(OPTIONS)
 
 .PHONY: upgrade
-upgrade: setup ## Play an upgrade under load from another commit to this one, and back: FROM=main
-	@$(BIN)/python -m tests.upgrade $(FROM)
+upgrade: setup ## Play an upgrade under load from another commit to this one: FROM=main
+	@$(BIN)/python -m tests.upgrade.writers $(FROM)
+	@$(BIN)/python -m tests.upgrade $(FROM) $(OPTIONS)
 
 # A container has no servers of its own, but whatever it may be set to use.
 IMAGE_EXTRAS := webpush apprise sentry otel s3

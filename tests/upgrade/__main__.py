@@ -1,169 +1,240 @@
-"""`python -m tests.upgrade COMMIT`: the writer of the fleet at COMMIT under load, then this one, then COMMIT again.
-
-Shows that each begins at a snapshot, that nothing acknowledged is lost, and how long commands waited.
-"""
+"""`python -m tests.upgrade COMMIT`: COMMIT runs under load and is replaced by this working tree, service by service."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
+import shutil
+import signal
 import sys
 import tempfile
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Final
 
 import click
+import msgspec
 import uvloop
 from nats.aio.client import Client
+from rich.console import Console
+from rich.table import Table
 
-from drover.bus.client import CommandBus
 from drover.bus.connection import connected
-from drover.bus.messages import Accepted
-from drover.domain.fleet import FLEET
-from drover.domain.fleet import commands as c
 from drover.embedded.nats import nats_server
-from drover.eventlog.follow import follow
+from drover.embedded.postgres import postgres_server
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
-from drover.writer.fold import Fold
-from tests.e2e.process import ends_with_us
+from drover.testing.waiting import eventually
+from tests.chaos.audit import Audit, audit
+from tests.chaos.load import PHONES, Load
+from tests.e2e.apart import Farm
+from tests.e2e.client import Http
+from tests.e2e.process import DroverProcess, run_to_the_end
+from tests.filled.log import DEVICES, fill_log
+from tests.upgrade.reads import Reads
+from tests.upgrade.versions import Version, of_commit, of_today
 
-HERE: Final = Path(__file__).parents[2]
-PER_PC: Final = 20
-DEVICES: Final = 1_200
-"""Registered by each release: enough for two snapshots."""
-WAIT_S: Final = 60.0
-HAND_OVER_MAX_S: Final = 12.0
-"""What a fail-over takes: the lease lapses, and a standby notices."""
+OUT = Path("build/upgrade.json")
+EVENTS = 300_000
+SILENCE_S_MAX = 15.0
+"""A fail-over: a lease lapses after 10 s, and a standby notices within 2 s."""
+STEADY_S = 5.0
+PATIENCE_S = 600.0
+MAKE_STREAMS = """
+import asyncio, sys
+from drover.bus.connection import connected
+from drover.domain.contexts import CONTEXTS
+from drover.writer.nats_writer import prepare
+
+async def make(url):
+    async with connected(url, "upgrade") as client:
+        await prepare(client, CONTEXTS)
+
+asyncio.run(make(sys.argv[1]))
+"""
 
 
-class Release:
-    """A process with the writer of one release."""
+class RollingFarm(Farm):
+    """Services of two versions on the same servers."""
 
-    def __init__(self, name: str, tree: Path) -> None:
-        self.name = name
-        self._tree = tree
-        self._said: list[str] = []
+    ready_s = PATIENCE_S
 
-    async def start(self, url: str) -> None:
-        argv = [sys.executable, str(HERE / "tests/upgrade/writer.py"), url, self.name]
-        path = os.pathsep.join(str(self._tree / part) for part in ("libs", "services"))
-        self.process = await asyncio.create_subprocess_exec(
-            *ends_with_us(argv),
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+    def __init__(self, nats, postgres, folder: Path) -> None:
+        super().__init__(nats, postgres, folder)
+        self.named: dict[str, DroverProcess] = {}
+
+    async def start(self, version: Version, *services: str) -> DroverProcess:
+        name = f"{services[0]}-{version.name}-{len(self.named)}"
+        self.named[name] = await self.serve(*services, name=name, **version.environ)
+        return self.named[name]
+
+    async def stop(self, process: DroverProcess) -> None:
+        process.send(signal.SIGTERM)
+        assert await process.ended() == 0, process.tail()
+        self.running.remove(process)
+
+    def said(self) -> str:
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
+
+
+class Play:
+    def __init__(self, farm: RollingFarm, client: Client, console: Console, old: Version, new: Version) -> None:
+        self.farm, self.client, self.old, self.new = farm, client, old, new
+        self.load = Load()
+        self.reads: Reads | None = None
+        self.steps: list[tuple[str, float]] = []
+        self._console = console
+        self._stack = AsyncExitStack()
+        self._edges: list[Http] = []
+
+    async def edge(self, process: DroverProcess) -> Http:
+        return await self._stack.enter_async_context(self.farm.calling(process))
+
+    async def step(self, what: str, began: float) -> None:
+        """Let everything run for a while, then note for how long nobody was answered since `began`."""
+        await asyncio.sleep(STEADY_S)
+        silence = self.load.silence_after(began)
+        self.steps.append((what, round(silence, 2)))
+        self._console.print(f"{what}: {time.monotonic() - began:.0f} s, nobody was answered for {silence:.1f} s")
+
+    async def run(self) -> Audit:
+        farm, old, new = self.farm, self.old, self.new
+        async with self._stack:
+            began = time.monotonic()
+            schedulers = [await farm.start(old, "scheduler"), await farm.start(old, "scheduler")]
+            projector = await farm.start(old, "projector")
+            gateways = [await farm.start(old, "gateway"), await farm.start(old, "gateway")]
+            api = await farm.start(old, "api")
+            self._edges[:] = [await self.edge(gateway) for gateway in gateways]
+            assert (await self._edges[0].register(*PHONES)).status == 201
+            await eventually(self._all_projected, PATIENCE_S, every_s=1.0)
+            self._console.print(f"{old.name} runs after {time.monotonic() - began:.0f} s")
+            self.reads = Reads(self.load, known_before=DEVICES + len(PHONES))
+            async with self.load.running(self.client, self._edges), self.reads.running(self._edges):
+                await self.step("before", time.monotonic())
+
+                code, said = await run_to_the_end(
+                    "migrate", output=farm.folder / "migrate.log", environ=farm.environ | dict(new.environ)
+                )
+                assert code == 0, said
+                began = time.monotonic()
+                for before in schedulers:
+                    await farm.start(new, "scheduler")
+                    await farm.stop(before)
+                await self.step("schedulers replaced", began)
+
+                began = time.monotonic()
+                await farm.start(new, "projector")
+                fresh = [await farm.start(new, "gateway"), await farm.start(new, "gateway")]
+                self._edges[:] = [await self.edge(gateway) for gateway in fresh]
+                await asyncio.sleep(STEADY_S)  # requests to the old gateways end
+                for before in gateways:
+                    await farm.stop(before)
+                await self.step("projector and gateways replaced", began)
+
+                began = time.monotonic()
+                await farm.start(new, "api")
+                await farm.stop(api)
+                await farm.stop(projector)
+                await self.step("api replaced, old projector gone", began)
+            result = await audit(self.client, self.load)
+            await eventually(self._all_projected, PATIENCE_S, every_s=1.0)
+        code, said = await run_to_the_end(
+            "verify", output=farm.folder / "verify.log", environ=farm.environ | dict(new.environ)
         )
-        self._reading = asyncio.create_task(self._read())
+        if code:
+            result.wrong.append(f"drover verify ended with {code}: {said}")
+        result.complain("reads that were short", self.reads.short)
+        result.complain("reads that failed", self.reads.failed)
+        result.complain("processes that ended by themselves", _ended(farm))
+        for what, silence in self.steps:
+            if silence > SILENCE_S_MAX:
+                result.wrong.append(f"{what}: nobody was answered for {silence} s, more than {SILENCE_S_MAX}")
+        return result
 
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        async for line in self.process.stdout:
-            self._said.append(line.decode().strip())
-
-    async def says(self, word: str) -> str:
-        """Wait for a line that begins with this word, and return it."""
-        async with asyncio.timeout(WAIT_S):
-            while True:
-                for line in self._said:
-                    if line.startswith(word):
-                        return line
-                assert self.process.returncode is None, f"{self.name} ended: {self._said[-3:]}"
-                await asyncio.sleep(0.01)
-
-    async def stop(self) -> None:
-        if self.process.returncode is None:
-            self.process.terminate()
-        await self.process.wait()
+    async def _all_projected(self) -> bool:
+        count = {"Prefer": "count=exact"}
+        answer = await self._edges[0].get("/rest/v1/devices?select=id&limit=1", headers=count)
+        expected = DEVICES + len(PHONES) + len(self.load.acknowledged())
+        return answer.status in (200, 206) and int(answer.headers["Content-Range"].rpartition("/")[2]) >= expected
 
 
-class Load:
-    """Registers devices one after the other, and measures the longest wait."""
-
-    def __init__(self, client: Client) -> None:
-        self._bus = CommandBus(client)
-        self.acknowledged: list[str] = []
-        self.refused: list[str] = []
-        self.longest_s = 0.0
-
-    async def run(self) -> None:
-        number = 0
-        while True:
-            pc = f"PC-{number // PER_PC}"
-            if number % PER_PC == 0:
-                await self._bus.send("fleet", c.RegisterPc(pc, PER_PC), by="play", id=pc)
-            id_ = f"00000000-0000-7000-8000-{number:012d}"
-            command = c.RegisterDevice(id_, f"SERIAL{number:08d}", f"P{number // PER_PC}-G1", pc)
-            began = time.perf_counter()
-            outcome = await self._bus.send("fleet", command, by="play", id=id_)
-            self.longest_s = max(self.longest_s, time.perf_counter() - began)
-            if isinstance(outcome, Accepted):
-                self.acknowledged.append(id_)
-                number += 1
-            else:
-                self.refused.append(outcome.code)
-
-    async def progress(self) -> None:
-        aim = len(self.acknowledged) + DEVICES
-        async with asyncio.timeout(WAIT_S):
-            while len(self.acknowledged) < aim:
-                await asyncio.sleep(0.01)
+def _ended(farm: RollingFarm) -> list[str]:
+    return [name for name, process in farm.named.items() if process in farm.running and process.exit_code is not None]
 
 
-async def play(before: Path, folder: Path) -> bool:
-    """Play the upgrade and the roll-back. Return whether all was as it should be."""
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(nats_server(folder / "nats"))
-        client = await stack.enter_async_context(connected(server.url, "play"))
-        load, good = Load(client), True
-        serving: Release | None = None
-        loading: asyncio.Task[None] | None = None
-        for name, tree in (("before", before), ("now", HERE), ("rolled back", before)):
-            release = Release(name, tree)
-            await release.start(server.url)
-            stack.push_async_callback(release.stop)
-            began = int((await release.says("began")).split()[1])
-            await release.says("ready")
-            load.longest_s = 0.0
-            if serving is not None:
-                await serving.stop()
-            await release.says("leading")
-            loading = loading or asyncio.create_task(load.run())
-            await load.progress()
-            click.echo(f"{name}: began at the snapshot of position {began}; longest wait {load.longest_s:.2f} s")
-            good &= load.longest_s < HAND_OVER_MAX_S and (began > 0 or serving is None)
-            serving = release
-        assert loading is not None
-        loading.cancel()
-        await asyncio.gather(loading, return_exceptions=True)
-        lost = set(load.acknowledged) - await devices_in(client)
-        click.echo(f"acknowledged {len(load.acknowledged)}, lost {len(lost)}, refused {len(load.refused)}")
-        return good and not lost
+@click.command(context_settings={"show_default": True})
+@click.argument("before", metavar="COMMIT")
+@click.option("--events", default=EVENTS, help="How many events the log has when the upgrade begins.")
+@click.option("--keep", is_flag=True, help="Leave the folder with the logs.")
+def main(before: str, events: int, keep: bool) -> None:
+    """Replace the program of COMMIT by the working tree, service by service, under load."""
+    sys.exit(uvloop.run(upgrade(before, events, keep)))
 
 
-async def devices_in(client: Client) -> set[str]:
-    log = JetStreamLog(client, Partition("fleet"))
-    last = await log.last()
-    assert last is not None
-    fold = Fold(FLEET)
-    await follow(log, 0, fold.apply, until=last.seq)
-    return set(fold.state.devices)
+async def upgrade(before: str, events: int, keep: bool) -> int:
+    folder, console = Path(tempfile.mkdtemp(prefix="drover-upgrade-")), Console(width=120)
+    console.print(f"logs in {folder}")
+    try:
+        old, new = of_commit(before, folder / "old"), of_today()
+        async with (
+            nats_server(folder) as nats,
+            postgres_server(folder) as postgres,
+            connected(nats.url, "upgrade") as client,
+        ):
+            farm = RollingFarm(nats, postgres, folder)
+            code, said = await run_to_the_end(
+                "migrate", output=folder / "migrate.log", environ=farm.environ | dict(old.environ)
+            )
+            assert code == 0, said
+            await _fill(client, old, nats.url, events)
+            play = Play(farm, client, console, old, new)
+            try:
+                result = await play.run()
+            finally:
+                await asyncio.gather(*(process.end() for process in farm.running), return_exceptions=True)
+        if "Traceback" in farm.said():
+            result.wrong.append("a traceback in a log")
+        return 0 if _tell(console, result, play) else 1
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-@click.command()
-@click.argument("commit")
-def main(commit: str) -> None:
-    """Play an upgrade from COMMIT to the working tree, and back."""
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder, "before")
-        before.mkdir()
-        git = ["git", "archive", commit, "libs", "services"]
-        archive = subprocess.run(git, cwd=HERE, check=True, capture_output=True)
-        subprocess.run(["tar", "x", "-C", str(before)], input=archive.stdout, check=True)
-        sys.exit(0 if uvloop.run(play(before, Path(folder))) else 1)
+async def _fill(client: Client, old: Version, url: str, events: int) -> None:
+    """Make the streams as the old version makes them, and fill the fleet's."""
+    making = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", MAKE_STREAMS, url), env=os.environ | dict(old.environ)
+    )
+    assert await making.wait() == 0
+    await fill_log(JetStreamLog(client, Partition("fleet")), events)
+
+
+def _tell(console: Console, result: Audit, play: Play) -> bool:
+    acknowledged, reads = play.load.acknowledged(), play.reads
+    assert reads is not None
+    table = Table("what", "figure")
+    table.add_row("commands acknowledged", f"{len(acknowledged):,}")
+    table.add_row("of them after a repeat", f"{sum(sent.tries > 1 for sent in acknowledged):,}")
+    table.add_row("the longest one took", f"{max(sent.ended - sent.began for sent in acknowledged):.1f} s")
+    table.add_row("heartbeats not answered", f"{play.load.beats_failed:,}")
+    table.add_row("reads, of them behind, short, failed", _numbers(reads))
+    table.add_row("commits, events, terms of the fleet", f"{result.commits:,}, {result.events:,}, {result.terms}")
+    for what, silence in play.steps:
+        table.add_row(what, f"nobody answered for {silence:.1f} s")
+    console.print(table)
+    for complaint in result.wrong:
+        console.print(f"[red]WRONG[/] {complaint}")
+    OUT.parent.mkdir(exist_ok=True)
+    figures = {"acknowledged": len(acknowledged), "reads": reads.done, "steps": play.steps, "wrong": result.wrong}
+    OUT.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=2) + b"\n")
+    if not result.wrong:
+        console.print("[green]nothing lost, nothing twice, no read was short[/]")
+    return not result.wrong
+
+
+def _numbers(reads: Reads) -> str:
+    return ", ".join(f"{number:,}" for number in (reads.done, reads.behind, len(reads.short), len(reads.failed)))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ _IS_CAUGHT_UP: Final = """
 SELECT caught_up_at IS NOT NULL FROM drover.checkpoints WHERE schema = $1 AND partition = $2
 """
 _CAUGHT_UP: Final = "UPDATE drover.checkpoints SET caught_up_at = now() WHERE schema = $1 AND partition = $2"
+_NOT_CAUGHT_UP: Final = "UPDATE drover.checkpoints SET caught_up_at = NULL WHERE schema = $1 AND partition = $2"
 _FORGET: Final = "DELETE FROM drover.checkpoints WHERE schema = $1"
 
 
@@ -96,3 +97,8 @@ async def is_caught_up(connection: Connection, schema: str, partition: str) -> b
 
 async def note_caught_up(connection: Connection, schema: str, partition: str) -> None:
     await connection.execute(_CAUGHT_UP, schema, partition)
+
+
+async def note_not_caught_up(connection: Connection, schema: str, partition: str) -> None:
+    """Keep clients from reading the partition until it has reached the end of the log again."""
+    await connection.execute(_NOT_CAUGHT_UP, schema, partition)

@@ -35,7 +35,7 @@ START_S: Final = 10.0
 
 _STANDS: Final = """
 SELECT c.schema, c.partition, c.seq, m.created_at,
-       c.caught_up_at IS NOT NULL AND m.used_at > now() - make_interval(secs => $2) AS is_caught_up
+       c.caught_up_at IS NOT NULL AS is_caught_up, m.used_at > now() - make_interval(secs => $2) AS is_in_use
 FROM drover.checkpoints c JOIN drover.read_models m USING (schema)
 WHERE c.schema = ANY ($1::text[])
 """
@@ -170,7 +170,7 @@ class ReadableForms:
             there = stands[context]
             created_at = next((row["created_at"] for row in there.values()), None)
             is_served = created_at is not None and self._served.get(context) == created_at
-            if all(name in there and (is_served or there[name]["is_caught_up"]) for name in names):
+            if all(name in there and _is_readable(there[name], is_served) for name in names):
                 self._served[context] = there[next(iter(names))]["created_at"]
             else:
                 position = min((there[name]["seq"] if name in there else 0 for name in names), default=0)
@@ -186,3 +186,9 @@ class ReadableForms:
                 log.info("read_model_not_readable_yet", context=context)
             elif context not in waiting and context in self._waiting:
                 log.info("read_model_readable", context=context)
+
+
+def _is_readable(row: Mapping[str, Any], is_served: bool) -> bool:
+    """Whether the tables of a partition have all rows. Tables that no projector has written for a while may lack the
+    newest ones; a process that reads them already goes on."""
+    return row["is_caught_up"] and (is_served or row["is_in_use"])

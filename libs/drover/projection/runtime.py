@@ -32,6 +32,7 @@ from drover.projection.checkpoint import (
     Checkpoint,
     is_caught_up,
     note_caught_up,
+    note_not_caught_up,
     read_checkpoint,
     refuse_another_log,
 )
@@ -212,7 +213,12 @@ class Runner:
                 return
             await ensure_read_model(connection, self.projection)
             self.checkpoint = await self._read_checkpoint(connection)
-            await self._check_log(await detached_before(connection, self.projection.context))
+            try:
+                await self._check_log(await detached_before(connection, self.projection.context))
+            except ProjectionStopped:
+                # Clients must not take rows of another history for those of this one.
+                await note_not_caught_up(connection, self.projection.schema, self.partition.name)
+                raise
             if not await self._catch_up(connection):
                 return
             if self._reader_schema is not None:

@@ -16,6 +16,7 @@ from drover.history.checkpointer import Checkpointer
 from drover.history.checkpoints import FoldCheckpoints
 from drover.history.travel import Place, TimeTraveller
 from drover.postgres.pool import open_pool
+from drover.projection.readable import ReadableForms
 from drover.projection.rebuild import Rebuild
 from drover.projection.runtime import Runner
 from drover.projection.verify import verify
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.req("YR-14")
 
 async def followed(farm, dsn):
     async with Runner(FLEET_PROJECTION, farm.log, dsn) as runner:
-        await eventually(lambda: runner.checkpoint.seq == farm.head.seq)
+        await eventually(lambda: runner.active and runner.checkpoint.seq == farm.head.seq)
 
 
 async def longer_log():
@@ -52,6 +53,22 @@ async def test_a_log_with_another_commit_at_the_position_is_not_followed(farm, d
     assert "at position 3 it has the commit 2, and the log has other-2" in stopped.details["what"]
     assert "drover projection forget fleet" in stopped.details["what"]
     assert await read_model.agrees(farm)
+
+
+async def test_tables_of_another_history_are_not_read_until_the_right_log_is_back(farm, dsn, read_model):
+    await farm.register(phones=3)
+    await followed(farm, dsn)
+    async with open_pool(dsn, "edge", 1) as pool:
+        forms = ReadableForms(pool, {"fleet": [farm.log.partition]})
+        await forms.look()
+        assert forms.waiting() == []
+        async with Runner(FLEET_PROJECTION, (await longer_log()).log, dsn) as runner:
+            await eventually(lambda: runner.stopped)
+        await forms.look()
+        assert forms.waiting() == ["fleet"]
+        await followed(farm, dsn)
+        await forms.look()
+        assert forms.waiting() == []
 
 
 class SwappedLog(MemoryLog):

@@ -83,6 +83,7 @@ class EmptyPool:
                 "seq": 7,
                 "created_at": None,
                 "is_caught_up": one.context not in self._building,
+                "is_in_use": True,
             }
             for one in every
         ]

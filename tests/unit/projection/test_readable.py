@@ -28,13 +28,15 @@ class Postgres:
         self.looks = 0
         self.is_away = False
         self.created_at = datetime(2026, 3, 1, tzinfo=UTC)
+        self.is_in_use = True
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]:  # noqa: ASYNC109
         self.looks += 1
         if self.is_away:
             raise ConnectionRefusedError
         names = ("schema", "partition", "seq", "is_caught_up")
-        return [dict(zip(names, row, strict=True)) | {"created_at": self.created_at} for row in self.stands]
+        more = {"created_at": self.created_at, "is_in_use": self.is_in_use}
+        return [dict(zip(names, row, strict=True)) | more for row in self.stands]
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:  # noqa: ASYNC109
         (self.used,) = args
@@ -82,7 +84,7 @@ async def test_after_an_outage_a_process_goes_on_with_tables_that_it_has_read_bu
     postgres = Postgres((FLEET, "main", 7, True))
     forms = ReadableForms(postgres, {"fleet": PARTITIONS["fleet"]}, end_of_log)
     await forms.look()
-    postgres.stands = [(FLEET, "main", 7, False)]  # nobody could say for minutes that it is used
+    postgres.is_in_use = False  # nobody could say so for minutes
     await forms.look()
     assert forms.waiting() == []
     postgres.created_at += timedelta(hours=1)  # as after a restore
