@@ -130,11 +130,13 @@ async def test_a_full_disk_is_unhealthy_everywhere_until_a_command_is_really_acc
         registering = asyncio.create_task(register_until_refused(http))  # the fleet's own stream meets the full disk
         filler = await asyncio.to_thread(fill, disk)
         registered, refused = await registering
-        assert refused == (503, "UNAVAILABLE")
+        # On a slow machine `drover up` may see the disk fill, and stop the logs, before NATS meets the full disk.
+        assert refused in ((503, "UNAVAILABLE"), (503, "LOG_FULL"))
 
         async def the_fleet_is_named():
             await watcher.ready()
-            return "writer of fleet/main" in watcher.reasons and (await http.fleet())["refusal"]
+            refusal = (await http.fleet())["refusal"]
+            return "writer of fleet/main" in watcher.reasons and refusal and refusal["code"] != "log_full"
 
         await eventually(the_fleet_is_named, NOTICED_S, every_s=0.2)  # renewals of leases fail one after the other
         await watcher.until(DEGRADED, NOTICED_S)
@@ -191,7 +193,7 @@ async def is_read_only_while_the_disk_is_short_of_room(platform, http, watcher, 
 @pytest.mark.slow
 @pytest.mark.req("SY-08")
 async def test_a_leader_that_hangs_or_dies_is_seen_before_and_after_its_lease_lapses(farm, tmp_path):
-    edge = await farm.serve("cleanup", "api")
+    edge = await farm.serve("cleanup", "api", "projector")
     scheduler = await farm.serve("scheduler")
     async with farm.calling(edge) as http:
         watcher = Watcher(http, tmp_path, environ=farm.environ | {"DROVER_HTTP_PORT": edge.url.rpartition(":")[2]})
