@@ -136,7 +136,7 @@ def publishes(user: User) -> list[str]:
     for context in user.writes:
         found.add(f"{live.COMMITTED}.{context}")
         found.update((f"evt.{context}.*", f"snap.{context}.>", f"$KV.{BUCKET}.{context}.*"))
-        found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")  # snapshots only: they are a cache
+        found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")  # snapshots only: a writer removes its old ones
     for stream in (f"KV_{bucket}" for bucket in user.keeps):
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE", "MSG.GET"))
     found.update(f"$KV.{bucket}.>" for bucket in user.keeps)

@@ -44,12 +44,13 @@ class Archive:
         self.context: Final = context
         self.index = index
         self._ends: list[int] = []
+        """The sequence of the last commit of each segment, for `number_of`."""
         self._verified: set[str] = set()
         """Checksums of segments whose commits this object has checked. Another read need not check them again."""
         self._ordinals: tuple[int, dict[str, int]] = (0, {})
-        """A number of segments, and by partition the number of the last event in them."""
+        """How many segments were counted, and by partition the number of the last event in these segments."""
         self._kept: tuple[str, list[Placed]] = ("", [])
-        """The last segment that was searched, because the next search is often in the same one."""
+        """File name and commits of the segment that was read last: the next search is often in the same one."""
 
     @classmethod
     async def open(cls, store: ArchiveStore, context: str) -> Archive:
@@ -63,8 +64,8 @@ class Archive:
 
     @property
     def first(self) -> int:
-        """The sequence of the first commit that a restore writes: the lowest one that the log had when it was last
-        purged."""
+        """The sequence of the first commit that a restore writes: the lowest one that NATS still had after the last
+        purge. 1 if nothing was purged."""
         return self.index.bottom_seq
 
     @property
@@ -153,7 +154,8 @@ class Archive:
         return bisect_left(self._ends, seq)
 
     def _known(self, number: int) -> dict[str, int] | None:
-        """By partition, the number of the last event before a segment. None if its commits need not be checked."""
+        """Return, by partition, the number of the last event before a segment. None: this object has checked the
+        segment before."""
         if self.index.segments[number].sha256 in self._verified:
             return None
         before, known = self._ordinals if self._ordinals[0] <= number else (0, {})

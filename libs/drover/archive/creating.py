@@ -22,6 +22,7 @@ from drover.eventlog.codec import lines
 from drover.eventlog.log import EventLog
 
 COMMITS_PER_TURN: Final = 50
+"""How many commits are copied before the event loop gets its turn."""
 
 
 class Archived(msgspec.Struct):
@@ -29,14 +30,14 @@ class Archived(msgspec.Struct):
 
     context: str
     last: int
-    """The last commit in the archive."""
+    """The sequence of the last commit in the archive."""
     commits: int
     events: int
     """How many events this run added to the archive; `commits` counts its commits."""
     segments: int
     """How many segments the archive has in total."""
     log_last: int
-    """The end of the log when the run began."""
+    """The sequence of the last commit of the log when the run began."""
 
 
 class _Stamp(msgspec.Struct):
@@ -45,6 +46,8 @@ class _Stamp(msgspec.Struct):
 
 
 class _Stop(msgspec.Struct, frozen=True):
+    """Where to stop: after this sequence, or before the first commit of this time or later. None: no such end."""
+
     seq: int | None
     before: datetime | None
 

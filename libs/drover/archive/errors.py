@@ -88,7 +88,7 @@ class ArchiveIncomplete(DroverError):
 
     def __init__(self, context: str, last: int, needed: int) -> None:
         super().__init__(
-            f"The archive of {context} ends at commit {last}, but the log shall lose commits up to {needed}. "
+            f"The archive of {context} ends at commit {last}, so commits up to {needed} must not leave the log. "
             "Run `drover archive create` first."
         )
         self.context = context
@@ -101,8 +101,8 @@ class ForeignArchive(DroverError):
 
     def __init__(self, context: str, seq: int, reason: str) -> None:
         super().__init__(
-            f"The archive of {context} and this log have different histories: {reason}, at commit {seq}. "
-            "Give this log a directory of its own."
+            f"The archive of {context} and this log have different histories at commit {seq}: {reason}. Check the "
+            "address of the archive (DROVER_ARCHIVE), or give this log an archive of its own."
         )
         self.context = context
         self.seq = seq
@@ -125,7 +125,7 @@ class LogNotEmpty(DroverError):
 
     def __init__(self, context: str, last: int, reason: str) -> None:
         super().__init__(
-            f"The log of {context} is not empty: it has {last} commits, and {reason}. Only an empty log can be "
+            f"The log of {context} is not empty: it ends at commit {last}, and {reason}. Only an empty log can be "
             "restored into. Stop all services, and use a NATS server (or a data directory) without this stream."
         )
         self.context = context
@@ -148,7 +148,7 @@ class RestoreStopped(DroverError):
 
     def __init__(self, context: str, seq: int, reason: str) -> None:
         super().__init__(
-            f"Commits of {context} up to {seq} are in the log, then it stopped: {reason}. "
+            f"Commits of {context} up to {seq} are in the log; then the restore stopped: {reason}. "
             "Run the same command again: it resumes where it stopped."
         )
         self.context = context

@@ -14,6 +14,7 @@ from drover.archive.store import ArchiveStore, FileMissing
 from drover.archive.text import is_valid_log
 
 FORM: Final = 1
+"""The version of the format of index.json."""
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
 """A segment with this much text, in bytes, is full and never written again."""
@@ -57,7 +58,7 @@ class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     partition: str
     version: str
-    """The version of the code that can read it."""
+    """The version of the state's type and rules (`writer.snapshots.snapshot_version`)."""
     seq: int
     commit: str
     """The last commit in the state: its sequence (`seq`) and its id."""
@@ -69,20 +70,23 @@ class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Index(msgspec.Struct):
+    """The content of index.json: what belongs to the archive of a context."""
+
     context: str
     partitions: list[str]
     segments: list[Segment] = []
     form: int = FORM
     bottom: dict[str, int] = {}
-    """By partition, the lowest sequence that its log still had after it was last purged."""
+    """By partition, the sequence of its first commit that NATS still had after the last purge (its bottom)."""
     snapshots: list[ArchivedSnapshot] = []
     generation: int = 0
-    """How many writers a shared store has had. New file names contain it. 0 in a folder."""
+    """In a bucket, how many times the archive was opened for writing; names of new files contain this number. Always 0
+    in a folder."""
 
     @property
     def bottom_seq(self) -> int:
-        """The lowest sequence that the log still had; 1 if it was never purged. The log of a context has one sequence
-        for all partitions, so a restore writes everything from here on."""
+        """The lowest bottom of all partitions; 1 if one of them was never purged. The partitions of a context share one
+        stream without gaps, so a restore writes everything from here on."""
         if not self.bottom:
             return 1
         return min(self.bottom.get(name, 1) for name in self.partitions)
@@ -137,8 +141,8 @@ def _mark(generation: int) -> str:
 
 
 async def load_index(store: ArchiveStore, context: str) -> tuple[Index, str]:
-    """Read the index of an archive, and its version. Raises ArchiveMissing if there is none, FileDamaged if it cannot
-    be used."""
+    """Read the index of an archive. Return it with the version of its file, for `ArchiveStore.replace`. Raises
+    ArchiveMissing if there is none, FileDamaged if it cannot be used."""
     name = f"{context}/{INDEX_NAME}"
     place = store.place(name)
     try:
@@ -149,7 +153,7 @@ async def load_index(store: ArchiveStore, context: str) -> tuple[Index, str]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FileDamaged(place, f"it is malformed ({error})", COPY_ADVICE) from None
     if index.context != context:
-        raise FileDamaged(place, f"it belongs to {index.context}", "Check --archive.")
+        raise FileDamaged(place, f"it belongs to {index.context}", "Check the address of the archive.")
     _check(place, index)
     return index, found.version
 
@@ -166,7 +170,7 @@ def _check(path: str, index: Index) -> None:
         reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
         raise FileDamaged(path, reason, COPY_ADVICE)
     if not all(name in index.partitions and 1 <= seq <= index.last + 1 for name, seq in index.bottom.items()):
-        raise FileDamaged(path, f"the log cannot begin at {index.bottom}", COPY_ADVICE)
+        raise FileDamaged(path, f"the bottom {index.bottom} is not within the archive", COPY_ADVICE)
     for info in index.snapshots:
         if not is_snapshot_name(info.file):
             raise FileDamaged(path, f"{info.file!r} is not the name of a snapshot", COPY_ADVICE)

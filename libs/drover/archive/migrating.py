@@ -1,8 +1,8 @@
 """Recreates the stream of a context with today's configuration: archives it, checks the archive, deletes the stream,
 creates it again and refills it. All writers are stopped meanwhile.
 
-Every step can be repeated. A mark that outlives the stream tells a run that was killed from the beginning, and keeps
-services from starting.
+Every step can be repeated. A mark, which is not in the stream itself, says that a run has begun: the next run continues
+it, and services refuse to start.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Migrated(msgspec.Struct):
 
     context: str
     first: int
-    """The first commit in the new stream. Those before it are in the archive only."""
+    """The sequence of the first commit in the new stream. Those before it are in the archive only."""
     last: int
+    """The sequence of the last commit."""
     events: int
     """How many events this run wrote back."""
 
@@ -153,7 +154,7 @@ class _Work:
         """Raise ForeignArchive unless the archive ends with the last commit of the stream."""
         last = await Refill(self._client, self._context).last()
         if (last.seq, last.id) != (archive.last, archive.last_commit) if last else archive.last:
-            raise ForeignArchive(self._context, archive.last, "the log ends elsewhere")
+            raise ForeignArchive(self._context, archive.last, "the log has another last commit")
 
     async def _first(self, archive: Archive) -> int:
         """Return the first commit to keep in the stream. The last commit of each partition always stays."""
@@ -175,7 +176,8 @@ class _Work:
         """Create the new stream if it is missing, and write the commits into it."""
         archive = self.opened = await Archive.open(self._store, self._context)
         if (archive.last, archive.last_commit) != self._mark.archived:
-            raise ForeignArchive(self._context, archive.last, "the stream was archived elsewhere before it was deleted")
+            reason = "the stream was copied to another archive before it was deleted, so that one is needed"
+            raise ForeignArchive(self._context, archive.last, reason)
         if await _info(self._client, self._context) is None:
             await self._create()
         progress, checking = self._stage(f"refill {self._context}"), self._stage(f"check {self._context}")

@@ -16,10 +16,13 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition, StoredCommit
 
 PURGE_S: Final = 60.0
+"""The time-out of one request."""
 STEP: Final = 50_000
 """How many sequences one request removes. The server takes no commits meanwhile: 0.14 s for 90,000 messages."""
 STEP_PAUSE_S: Final = 0.1
+"""The pause between two requests, in which the server takes commits."""
 
+# What may keep a commit in the stream. The archiver logs it as `held_by`.
 LAST: Final = "the last commit"
 ARCHIVE: Final = "the archive"
 SNAPSHOT: Final = "the snapshot"
@@ -34,7 +37,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     archived: int
     """Its newest commit in the archive. All up to it were read back from the archive and checked."""
     snapshot: int
-    """The last commit in its newest archived snapshot, of the version that the writers use."""
+    """The last commit in its newest archived snapshot of the version that the writers of this release use."""
     positions: Mapping[str, int]
     """By name of the reader, the last commit of the partition that it has handled."""
     unwanted: int
@@ -42,7 +45,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """Commits below `below` may leave the stream. `reason` says what keeps the next one."""
+    """Commits with sequences below `below` may leave the stream. `reason` says what keeps the next one."""
 
     below: int
     reason: str

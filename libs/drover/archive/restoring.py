@@ -45,7 +45,9 @@ class Restored(msgspec.Struct):
 
     context: str
     last: int
+    """The sequence of the last commit."""
     events: int
+    """How many events this run restored."""
     found: int
     """How many commits an earlier run had already restored."""
 
@@ -208,7 +210,7 @@ async def already_there(refill: Refill, source: Source) -> int:
     if there is None:
         return source.first - 1
     if there.seq > source.last:
-        raise LogNotEmpty(refill.context, there.seq, f"there are only {source.last} commits to restore")
+        raise LogNotEmpty(refill.context, there.seq, f"the commits to restore end at {source.last}")
     async with aclosing(source.commits(there.seq - 1)) as commits:
         ours = (await anext(commits)).commit
     if there.seq < source.first or not _same(ours, there):

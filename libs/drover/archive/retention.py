@@ -14,11 +14,12 @@ _SIZES: Final = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """How much stays. None: without this limit."""
+    """How much of a context's log stays in NATS. With neither limit, all of it."""
 
     span: timedelta | None = None
+    """Commits younger than this."""
     bytes: int | None = None
-    """Of the stream of each context."""
+    """As many of the newest commits as have this size."""
 
     @property
     def all(self) -> bool:
@@ -35,8 +36,8 @@ def parse_keep(text: str) -> Keep:
 
 
 def beyond_size(*, bytes_max: int, size: int, messages: int, first: int) -> int:
-    """Return the sequence below which commits are too many, if all have the same size. `size`, `messages`, `first`: of
-    the stream."""
+    """Return the first sequence to keep, so that a stream has at most `bytes_max` bytes. All messages are taken to have
+    the same size. `size`: the bytes of the stream; `messages`: how many it has; `first`: its first sequence."""
     if size <= bytes_max or not messages:
         return first
     return first + -(-messages * (size - bytes_max) // size)

@@ -19,7 +19,7 @@ REQUEST_S: Final = 60.0
 CONNECT_S: Final = 5.0
 RETRIES_MAX: Final = 4
 RETRIES_S: Final = 60.0
-"""No request is sent again after this time. The client waits longer before each retry."""
+"""A request is not sent again after this many seconds. Each pause between retries is longer than the one before."""
 CHUNK_BYTES: Final = 1024 * 1024
 PART_BYTES: Final = 16 * 1024 * 1024
 """The size of the parts in which a large file is sent. S3 takes 10,000 parts, so files of up to 160 GB."""

@@ -21,12 +21,15 @@ writes, are refused."""
 BLOCK_BYTES: Final = 256 * 1024
 """How much text is decompressed and decoded at a time."""
 LEVEL: Final = 6
+"""The compression level of zstd."""
 
 
 class SegmentWriter:
     """Makes the file of one segment, in memory: it is a few megabytes."""
 
     def __init__(self, index: Index, after: int, known: dict[str, int]) -> None:
+        """`after`: the sequence of the last commit before the segment. `known`: by partition, the number of the last
+        event before it."""
         self.chain: Final = Chain(after, known)
         self._index = index
         self._after = after

@@ -62,7 +62,8 @@ def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
 
 
 class ArchivedSnapshots:
-    """The snapshots of an archive, for writers that find none in NATS (a `SnapshotSource`), and for the past."""
+    """The snapshots of an archive. They serve writers that find none in NATS (it is a `SnapshotSource`), and the time
+    machine."""
 
     def __init__(self, store: ArchiveStore) -> None:
         self._store = store
@@ -89,7 +90,7 @@ class ArchivedSnapshots:
         raise SnapshotDamaged("it is gone")
 
     async def put(self, partition: Partition, version: str, seq: int, at: datetime, image: bytes) -> None:
-        """Keep the state of a moment, for the past. Storing the same one again does no harm."""
+        """Store the state of a past moment, for the time machine. Storing the same one again does no harm."""
         commit = msgspec.msgpack.decode(image, type=FoldImage).commit
         await archive_snapshot(
             self._store, partition, version=version, seq=seq, commit=commit, saved_at=at, chunks=_one(image)

@@ -1,5 +1,5 @@
-"""The interface of the places where archives are kept: a folder (`folder`) or a bucket (`s3`). They store bytes by name
-and know nothing of commits."""
+"""The interface of the places where archives are kept: a folder (`folder_store`) or a bucket (`s3_store`). They store
+bytes by name and know nothing of commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FileMissing(DroverError):
 class Found(NamedTuple):
     data: bytes
     version: str
-    """Changes with every change of the file."""
+    """A text that changes with every change of the file."""
 
 
 class ArchiveStore(Protocol):
@@ -27,7 +27,7 @@ class ArchiveStore(Protocol):
     """
 
     shared: bool
-    """Whether `locked` cannot keep other writers away, so that only `replace` does."""
+    """True for a bucket: `locked` keeps nobody away, so writers notice each other only by `replace`."""
 
     def place(self, name: str = "") -> str:
         """Return the full address of a file, for messages to people."""

@@ -1,4 +1,5 @@
-"""One log over archive and stream: what has left the stream is read from the archive, and readers do not notice."""
+"""One log over archive and stream: commits that have left the stream are read from the archive. Readers do not notice
+the difference."""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ class WholeLog:
         self._open_archive = open_archive
         self._opened: ArchivedLog | None = None
         self._below = -1
-        """The highest position that is known to be below the bottom. Nothing comes back to a stream."""
+        """The highest position after which commits are known to have left the stream. They never come back."""
 
     @property
     def unsettled(self) -> Unsettled | None:
@@ -213,6 +214,7 @@ class WholeReader:
         self._scanned = 0
         """The last commit that was read from the archive, in any partition."""
         self._log_end = 0
+        """The last commit of the log, when the archive was opened."""
         self._read: list[StoredCommit] = []
         """Commits from the archive that were not returned yet. A cancelled call leaves them here."""
 

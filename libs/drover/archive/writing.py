@@ -91,10 +91,10 @@ class Writing:
             await self.store.delete(self.name(one.file))
 
     async def record_bottom(self, bottom: Mapping[str, int]) -> None:
-        """Record, by partition, the lowest sequence that its log will still have. Call it before the log is purged: a
-        restore then writes nothing below the lowest of them.
+        """Record the bottom of partitions: by partition, the sequence of its first commit that will stay in NATS. Call
+        it before the purge: a restore then writes nothing below the lowest bottom.
 
-        Raises ArchiveIncomplete if the archive does not have all commits below it.
+        Raises ArchiveIncomplete if the archive does not have all commits below a bottom.
         """
         index = self.index
         if (missing := max(bottom.values(), default=0) - 1) > index.last:
@@ -116,7 +116,7 @@ class Writing:
         unlisted = [file for file in there if is_segment_name(file) and file not in listed]
         for file in unlisted:
             if (last := last_of_name(file)) > end:
-                reason = f"the log ends at {end}, but {file}, which is not in the index, goes on"
+                reason = f"the log ends at {end}, but {file}, which is not in the index, has later commits"
                 raise ForeignArchive(index.context, last, reason)
         snapshots = [f"{SNAPSHOTS}/{file}" for file in await self.store.names(f"{index.context}/{SNAPSHOTS}")]
         # Unfinished files begin with a dot.
@@ -152,7 +152,8 @@ async def writing(store: ArchiveStore, context: str, partitions: list[str] | Non
     """Open the archive of a context for writing. Raises ArchiveBusy if another process writes to it. The caller then
     removes what a crash left behind, with `sweep`.
 
-    `partitions`: of the log, to begin a new archive. None: raise ArchiveMissing instead.
+    `partitions`: the names of the log's partitions, with which a new archive is begun if there is none. None: raise
+    ArchiveMissing instead.
     """
     async with store.locked(context):
         try:

@@ -1,7 +1,8 @@
 """The window of ended work that a state remembers: bounded by number, and never shorter than a fixed time.
 
-A decider archives ended work when a timer fires, by an event. If too much has ended since, `shorten` moves the timer of
-the oldest forward. So only events remove ended work from a state, and logs of before fold as they did.
+A decider archives ended work when a timer fires: it records an event, and the event removes the work from the state. If
+too much has ended, `shorten` moves the timer of the oldest work forward. So only events remove ended work, and an event
+in an older log never finds its work missing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Past(msgspec.Struct):
     """Ended work in the order of its end, the oldest first. It does not have work that will be archived soon."""
 
     sizes: dict[str, int] = {}
-    """By the key of the timer that archives it, how many records the state keeps of it."""
+    """By the key of the timer that archives a piece of work: how many records the state has of it."""
     size: int = 0
     """The sum of `sizes`."""
 
@@ -34,8 +35,8 @@ class Past(msgspec.Struct):
         self.size -= self.sizes.pop(key, 0)
 
     def shorten(self, timers: Timers, *, sooner: timedelta, count_max: int, size_max: int | None = None) -> None:
-        """While there is too much, let the timer of the oldest fire this much sooner. The newest always stays: its own
-        size has another bound."""
+        """While there is more work than `count_max`, or more records than `size_max`, let the timer of the oldest fire
+        by `sooner` earlier. The newest always stays: its own size has another bound."""
         while len(self.sizes) > 1 and (len(self.sizes) > count_max or (size_max is not None and self.size > size_max)):
             key = next(iter(self.sizes))
             self.drop(key)

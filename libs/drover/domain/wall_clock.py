@@ -1,7 +1,7 @@
-"""For contexts whose moments are dates that people and other programs compare with their own clocks: alarms, the expiry
-of sessions. Their rules get the wall clock's time instead of the partition's.
+"""Lets the rules of a context run on the wall clock instead of the partition's time. It is for contexts whose moments
+people and other programs compare with their own clocks: alarms, the expiry of sessions.
 
-Usually both are equal. After a clock was ahead, the partition's time stays ahead, by `TermStarted.ahead_s`.
+Usually both times are equal. After a clock was ahead, the partition's time stays ahead by `TermStarted.ahead_s`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from drover.domain.event import TermStarted
 
 
 class KnowsWallClock(Protocol):
-    """The part of a state that says how far the partition's time is ahead of the wall clock in this term."""
+    """The part of a state that says how many seconds the partition's time is ahead of the wall clock in this term."""
 
     ahead_s: float
 

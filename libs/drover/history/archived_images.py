@@ -1,4 +1,5 @@
-"""Daily states of the past in the archive. `drover.archive` stores them; this is what the history needs of it."""
+"""The interface to states of the past in the archive, one of each day. `drover.archive.snapshots` implements it. An
+image is an encoded state."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from drover.eventlog.log import Partition
 
 class ArchivedImages(Protocol):
     async def put(self, partition: Partition, version: str, seq: int, at: datetime, image: bytes) -> None:
-        """Store a state. Storing the same one again does no harm."""
+        """Store the state after the commit `seq`, whose last event is of the time `at`. Storing the same one again does
+        no harm."""
 
     async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the latest state at or before this time, or None."""
+        """Return the latest state of this version at or before a time; None if there is none."""

@@ -1,4 +1,4 @@
-"""Saved states of the past (checkpoints) in Postgres, by time; daily ones also in the archive.
+"""Saved states of the past (checkpoints) in Postgres, found by time; one of each day is also in the archive.
 
 `writer.fold` defines what is in them, `history.thinning` which are kept."""
 
@@ -75,7 +75,7 @@ async def refuse_another_past(log: EventLog, seq: int, commit: str) -> None:
 
 
 class FoldCheckpoints:
-    """A `SnapshotStore` that keeps snapshots of the past, fewer of what is longer ago, and finds them by time."""
+    """A `SnapshotStore` in Postgres that finds snapshots by time. The older they are, the fewer it keeps."""
 
     def __init__(self, pool: Pool, archived: ArchivedImages | None = None) -> None:
         """`archived`: where one state of each day is kept for ever. None: Postgres keeps it."""
@@ -119,7 +119,8 @@ class FoldCheckpoints:
         yield image
 
     async def before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the latest checkpoint at or before this time, or None."""
+        """Return the latest checkpoint of this version at or before a time, in Postgres or in the archive; None if
+        there is none."""
         image: bytes | None = await self._pool.fetchval(_BEFORE, partition.context, partition.name, version, at)
         found = None if image is None else msgspec.msgpack.decode(image, type=_Head)
         if self._archived is None or (found is not None and at - found.at < HOURLY_FOR):
@@ -141,8 +142,8 @@ class FoldCheckpoints:
         return [Kept(**row) for row in rows]
 
     async def archive_daily(self, partition: Partition, version: str) -> None:
-        """Put the daily checkpoints into the archive that it does not have. The archiver calls this: no process that
-        takes requests may write to the archive. If it fails, it is tried again later."""
+        """Copy the first checkpoint of each day to the archive, if it is not there yet. The archiver calls this: no
+        process that takes requests may write to the archive. If it fails, the archiver's next round tries again."""
         if self._archived is None:
             return
         key = (partition.context, partition.name, version)
@@ -156,6 +157,6 @@ class FoldCheckpoints:
             log.exception("daily_state_not_archived", context=partition.context, partition=partition.name)
 
     async def forget_others(self, partition: Partition, version: str) -> None:
-        """Remove the checkpoints of other versions that no program has written for long. Before that, a program of
-        another version may run beside this one, or take over again."""
+        """Remove the checkpoints of versions that no program has written for 30 days. Until then, a program of another
+        version may run beside this one, or come back when a release is rolled back."""
         await self._pool.execute(_FORGET_OTHERS, partition.context, partition.name, version, UNUSED_VERSION_KEPT_FOR)

@@ -18,7 +18,7 @@ from drover.service.tasks import end
 
 JOBS_MAX: Final = 2
 ASKED_WITHIN_S: Final = 30.0
-"""A job that nobody has asked about for so long is cancelled."""
+"""A job that nobody has asked about for this many seconds ends."""
 
 Question = Callable[..., bytes]
 _Key = tuple[str, datetime, Question]

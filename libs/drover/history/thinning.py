@@ -40,7 +40,8 @@ def surplus(checkpoints: Iterable[Kept]) -> list[Kept]:
 
 
 def _stretch(one: Kept, age: timedelta) -> tuple[int, ...]:
-    """Return the stretch of time of which one checkpoint is kept, the first: so that of an hour is that of its day."""
+    """Return the hour or the day of which only the first checkpoint is kept. In the last hour every checkpoint is
+    kept. The first one of a day is also the first one of its hour, so it is still there when only days are kept."""
     at = one.at.astimezone(UTC)
     if age < ALL_FOR:
         return (one.seq,)

@@ -26,6 +26,7 @@ from drover.writer.fold import FoldImage
 from drover.writer.snapshots import snapshot_version
 
 AT_ONCE_MAX: Final = 2
+"""How many queries are computed at once."""
 STRETCH_EVENTS_MAX: Final = 150_000
 """How many events are applied at a time. A query that needs more is a job. This is three times the distance of two
 checkpoints, because a checkpointer may lag."""
@@ -57,7 +58,8 @@ class MomentNotYet(DroverError):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One context that supports time travel. `decider_of` is a module-level function, because it is pickled."""
+    """A context whose past can be queried. `decider_of` returns its decider; it is a module-level function, because it
+    is pickled."""
 
     decider_of: Callable[[], Decider[Any]]
     log: EventLog
@@ -142,8 +144,8 @@ class TimeTraveller:
     async def ask_far(
         self, context: str, at: datetime, question: Callable[..., bytes], arguments: tuple[Any, ...], tell: Tell
     ) -> bytes:
-        """Do the same as `ask`, however many events it takes, and tell how far it is. The caller limits how many of
-        these run at once."""
+        """Do the same as `ask`, however many events it takes, and call `tell` with the progress. The caller limits how
+        many of these run at once."""
         log = self._places[context].log
         last = await log.last()
         end = 0 if last is None else await last_before(log, at, last.seq)
@@ -164,8 +166,8 @@ class TimeTraveller:
         arguments: tuple[Any, ...],
         told: Callable[[int], None] | None = None,
     ) -> bytes:
-        """`told`: called with the commit that the state has reached. None: raise MomentTooFar if one stretch of the log
-        is not enough."""
+        """`told`: called with the sequence of the commit that the state has reached. None: raise MomentTooFar if more
+        than one stretch of the log (STRETCH_EVENTS_MAX) has to be applied."""
         place = self._places[context]
         image = await self._checkpoints.before(place.log.partition, snapshot_version(place.decider_of()), at)
         seq, commit = 0, ""

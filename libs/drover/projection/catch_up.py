@@ -35,17 +35,18 @@ SETTINGS: Final = {
 """The settings of a connection that builds a schema."""
 
 BULK_COMMITS_MIN: Final = 10_000
-"""From so many missing commits on, indices are made after the rows. Below that it saves nothing."""
+"""If at least this many commits are missing, indices are made after the rows. With fewer it saves nothing."""
 CLOSE_ENOUGH_S: Final = 1.0
-"""A pass that takes less than this ends the catch-up. The projector then follows the few commits that came
-meanwhile."""
+"""The catch-up ends after a pass (from the checkpoint to the end of the log) that took less than this. The projector
+then follows the few commits that came meanwhile."""
 
 _LOCK: Final = "SELECT pg_advisory_lock(hashtextextended('drover.indices:' || $1, 0))"
 _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended('drover.indices:' || $1, 0))"
 
 Progress = Callable[[Checkpoint], None]
+"""Called with the position that is reached."""
 Built = Callable[[Checkpoint, int], None]
-"""Called with the position that is reached, and the end of the log as it was when this pass began."""
+"""Called with the position that is reached, and the sequence of the last commit when this pass began."""
 
 
 class _UpTo:
@@ -89,7 +90,8 @@ async def fold_up_to(
 
 
 async def complete(connection: Connection, projection: Projection) -> None:
-    """Make the indices that were left for the end, and the planner's statistics. Partitions do this one at a time."""
+    """Make the indices that were left for the end, and the planner's statistics. A lock makes the partitions of a
+    context do this one after the other."""
     await connection.execute(_LOCK, projection.schema)
     try:
         await make_missing_indices(connection, projection)

@@ -33,9 +33,11 @@ from drover.readmodel.table import AppendTable
 
 SCHEMA: Final = "drover_detached"
 LOCK_MS: Final = 500
-"""How long one try may wait for its lock: readers that come later would queue behind it."""
+"""How many milliseconds one try may wait for its lock. Readers that come meanwhile wait behind it."""
 AGAIN_S: Final = 0.5
+"""The pause between two tries, in seconds."""
 GIVE_UP_S: Final = 60.0
+"""After this many seconds there is no further try."""
 
 _REACHED: Final = "SELECT min(seq) FROM drover.checkpoints WHERE schema = $1"
 _RECORD: Final = """
@@ -58,7 +60,7 @@ class Detached(msgspec.Struct, frozen=True):
     table: str
     first: int
     after: int
-    """The first commit after the range."""
+    """The sequences of the first commit in the range (`first`) and of the first commit after it (`after`)."""
     name: str
     """The name of the table in `drover_detached`."""
     until: datetime | None
@@ -74,8 +76,8 @@ async def detached(connection: Connection, context: str | None = None) -> list[D
 
 
 async def detach_before(connection: Connection, projection: Projection, before: int | datetime) -> list[Detached]:
-    """Detach the partitions whose rows are all before a commit, or all before a time. Return what was detached; empty
-    if no partition is that old. Raises ReadModelMissing and TablesRead."""
+    """Detach the partitions whose rows are all before a commit (its sequence), or all before a time. Return what was
+    detached; empty if no partition is that old. Raises ReadModelMissing and TablesRead."""
     reached = await connection.fetchval(_REACHED, projection.schema)
     if reached is None:
         raise ReadModelMissing(projection.schema)
@@ -166,8 +168,8 @@ async def forget_detached(connection: Connection, projection: Projection) -> lis
 async def _unread(
     connection: Connection, projection: Projection, once: Callable[[], Awaitable[list[Detached]]]
 ) -> list[Detached]:
-    """Run a change of the tables in a transaction. It needs a moment in which nobody reads them, so it is tried again
-    and again, each time only for a moment."""
+    """Run `once`, which changes the tables, in a transaction. It needs a moment in which nobody reads them. So it is
+    tried again and again, and each try waits only for a moment. Raises TablesRead after GIVE_UP_S."""
     give_up_at = time.monotonic() + GIVE_UP_S
     while True:
         try:

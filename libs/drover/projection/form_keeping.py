@@ -1,5 +1,5 @@
-"""What a projector does for its form beside projecting: it says that the form is used, lets the views of SQL readers
-follow it, and drops forms that nobody uses."""
+"""What a projector does for its form of a read model besides projecting: it notes that the form is in use, points the
+views of SQL readers to it, and drops forms that nobody uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = structlog.get_logger("drover.projection")
 
 
 async def keep_form(dsn: str, projection: Projection, reader_schema: str | None) -> None:
-    """Do so every minute, on a connection of its own: the projection must not wait for it."""
+    """Do these three things every minute, on a connection of their own, so that the projection does not wait."""
     while True:
         await asyncio.sleep(EVERY_S)
         try:

@@ -1,6 +1,7 @@
-"""Which read models this process may read: those whose form has caught up with the log.
+"""Knows which read models this process may read: those whose tables have caught up with the log.
 
-Until then their tables have only a part of the rows, so nothing is read from them.
+A projector may still be building the tables of this release (its form of the read model). Until it has caught up, they
+have only a part of the rows, so nothing is read from them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from drover.readmodel.form import schema_of
 from drover.service.tasks import in_background
 
 LOOK_S: Final = 1.0
-"""How often to look while a read model cannot be read."""
+"""How often to look, in seconds, while a read model cannot be read."""
 LOOK_AT_MOST_S: Final = 0.1
-"""Seconds between two looks that reads cause."""
+"""A read of such a read model looks again, too, but not within this many seconds of the last look."""
 NOTE_S: Final = 60.0
-"""How often to say that this process uses its forms, and to check that they are still there."""
+"""How often, in seconds, to note in Postgres that this process uses its forms, so that nobody drops them, and to check
+that they are still there."""
 QUERY_S: Final = 5.0
 START_S: Final = 10.0
-"""How long the start of a process that serves agents waits for its read models. Most are complete by then."""
+"""How many seconds a process that serves agents stays unready at its start because of read models. Most are complete
+by then."""
 
 _STANDS: Final = """
 SELECT c.schema, c.partition, c.seq, m.created_at,
@@ -90,7 +93,7 @@ async def end_unknown(context: str) -> int:
 
 
 class ReadableForms:
-    """Knows which of the read models can be read, and says that this process uses them."""
+    """Knows which of the read models can be read, and notes in Postgres that this process uses them."""
 
     def __init__(self, pool: Pool, partitions: Mapping[str, Sequence[Partition]], end: End = end_unknown) -> None:
         """`partitions`: the partitions of the contexts that this process reads."""
@@ -101,11 +104,13 @@ class ReadableForms:
         }
         self._schemas = {schema_of(context): context for context in partitions}
         self._waiting: dict[str, Rebuilding | None] = dict.fromkeys(partitions)
-        """The read models that could not be read at the last look. None: PostgreSQL has not answered yet."""
+        """By context, how far a read model is that could not be read at the last look. None: PostgreSQL has not
+        answered yet."""
         self._has_looked = False
         self._served: dict[str, datetime] = {}
-        """By context, when the tables were created that this process has read. It goes on reading them after an outage,
-        when they are behind: answers say so (`Drover-Behind`). Tables that were created anew it has not read."""
+        """By context, the creation time of the tables that this process has read. It goes on reading them after an
+        outage, when they are behind: answers say so (`Drover-Behind`). With another creation time they are new tables,
+        which must catch up first."""
         self._turn = asyncio.Lock()
         self._looked_at = float("-inf")
         self._patient_until = time.monotonic() + START_S
@@ -115,16 +120,16 @@ class ReadableForms:
         return [*self._waiting]
 
     def why_not_ready(self) -> str | None:
-        """Say which read models are being built. While PostgreSQL is away this is unknown, and no reason to be unready:
-        the farm works without it."""
+        """Say which read models are being built; None if none is. While PostgreSQL is away this is unknown, which is no
+        reason to be unready: the farm works without it."""
         if not self._has_looked:
             return "It is not known yet whether the read models can be read."
         building = ", ".join(context for context, how_far in self._waiting.items() if how_far is not None)
         return f"Read models are being built: {building}." if building else None
 
     def why_not_started(self) -> str | None:
-        """Return the same as `why_not_ready`, but nothing after the first seconds. For a process that must serve agents
-        even if building takes hours."""
+        """Return the same as `why_not_ready` for the first START_S seconds, then None. For a process that must serve
+        agents even if building takes hours."""
         return self.why_not_ready() if time.monotonic() < self._patient_until else None
 
     async def demand(self, contexts: Iterable[str]) -> None:
@@ -161,7 +166,7 @@ class ReadableForms:
         self._has_looked = True
 
     async def look(self) -> None:
-        """Find out which read models can be read, and say that this process uses those."""
+        """Find out which read models can be read, and note that this process uses those."""
         stands: dict[str, dict[str, Any]] = {context: {} for context in self._partitions}
         for row in await self._pool.fetch(_STANDS, [*self._schemas], UNUSED_S, timeout=QUERY_S):
             stands[self._schemas[row["schema"]]][row["partition"]] = row

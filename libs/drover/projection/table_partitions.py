@@ -17,13 +17,14 @@ from drover.projection.projection import Projection, row_id
 from drover.readmodel.table import AppendTable
 
 ROWS_PER_PARTITION: Final = 50_000_000
+"""About how many rows of events a partition gets."""
 EVENTS_PER_COMMIT: Final = 10
 """How many events a commit is assumed to have, until a context's own average is known."""
 MEASURED_COMMITS_MIN: Final = 10_000
 """From how many commits on the average is used."""
 LOCK_MS: Final = 500
-"""How long the projector waits for the lock to attach a partition that it does not need yet. Only another change of
-the table, or ANALYZE by hand, holds that lock; reads and writes do not."""
+"""How many milliseconds the projector waits for the lock to attach a partition that it does not need yet. Only another
+change of the table, or ANALYZE by hand, holds that lock; reads and writes do not."""
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.table_partitions:' || $1, 0))"
 _PARTITIONS: Final = """
@@ -42,12 +43,12 @@ _DETACHED_BEFORE: Final = "SELECT coalesce(max(to_seq), 0) FROM drover.detached_
 
 
 class TablePartition(msgspec.Struct, frozen=True):
-    """A range of commits, and the table with its rows."""
+    """A range of commits, and the name of the table with their rows."""
 
     name: str
     first: int
     after: int
-    """The first commit that is not in it."""
+    """The sequences of the first commit in the range (`first`) and of the first commit after it (`after`)."""
 
     @property
     def middle(self) -> int:
@@ -59,12 +60,12 @@ def partitioned(projection: Projection) -> tuple[AppendTable, ...]:
 
 
 def bound(table: AppendTable, seq: int) -> int:
-    """Return the lowest position that a row of this commit can have in the table's position column."""
+    """Return the lowest value that a row of the commit with this sequence can have in the table's position column."""
     return seq if table.by_position == "seq" else row_id((seq, 0))
 
 
 def is_detached(table: AppendTable, row: tuple[Any, ...], before: int) -> bool:
-    """Whether a row is of a commit before this one, in a partitioned table."""
+    """Whether a row of a partitioned table is of a commit before the sequence `before`."""
     return table.by_position is not None and row[table.position_place] < bound(table, before)
 
 
@@ -76,7 +77,7 @@ async def partitions_of(connection: Connection, schema: str, table: AppendTable)
 
 
 async def detached_before(connection: Connection, context: str) -> int:
-    """Return the commit before which all rows of partitioned tables are detached; 0 if nothing is detached."""
+    """Return the sequence of the commit before which all rows of partitioned tables are detached; 0 if nothing is."""
     before: int = await connection.fetchval(_DETACHED_BEFORE, context)
     return before
 
@@ -124,7 +125,7 @@ class TablePartitions:
         self._projection = projection
         self._last = TablePartition("", 0, 0)
         self.before = 0
-        """Rows of commits before this one are detached, and not written."""
+        """Rows of commits before this sequence are detached, and not written."""
 
     async def open(self) -> None:
         self.before = await detached_before(self._connection, self._projection.context)
@@ -159,7 +160,7 @@ class TablePartitions:
         return last
 
     async def _commits(self) -> int:
-        """Return how many commits have about as many events as a partition has rows."""
+        """Return how many commits a new partition shall have, so that it gets about ROWS_PER_PARTITION rows."""
         average = await self._connection.fetchval(_AVERAGE, self._projection.context, MEASURED_COMMITS_MIN)
         return max(2, round(ROWS_PER_PARTITION / max(1.0, average or EVENTS_PER_COMMIT)))
 

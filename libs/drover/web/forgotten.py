@@ -34,6 +34,7 @@ class Kind(msgspec.Struct, frozen=True):
     """A kind of work, and where its rows are."""
 
     name: str
+    """For messages to people, such as `job`."""
     relation: str
     row: type[msgspec.Struct]
     """The columns to read. It has the methods of `Row`."""

@@ -35,13 +35,14 @@ class HalfMigrated(DroverError):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What a run that goes on must know of the stream that was there before."""
+    """What a run that continues an earlier one must know of the old stream, which may be deleted by then."""
 
     id: str
     partitions: int
     replicas: int
     max_bytes: int
     metadata: dict[str, str]
+    """Of the old stream: how many partitions and replicas it had, its limit in bytes (-1: none), and its metadata."""
     since: datetime
     """When the first run began."""
     keep_since: datetime | None = None
@@ -51,7 +52,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 async def read_marks(client: Client) -> dict[str, Mark]:
-    """Return the marks of all contexts."""
+    """Return the marks of all contexts, by context."""
     try:
         info = await client.jetstream().stream_info(_STREAM)
     except NotFoundError:

@@ -11,8 +11,8 @@ from drover.domain.event import UNSTAMPED
 from drover.writer.clock import Clock
 
 CLOCK_STEP_MAX: Final = timedelta(seconds=2)
-"""A wall clock that moves by more than this against the clock that nobody can set was set. The same difference is
-tolerated between the wall clock and the last event: clocks of machines differ a little."""
+"""If the wall clock moves by more than this against the monotonic clock, somebody has set it. The wall clock may be as
+much behind the last event, too: clocks of machines differ a little."""
 
 
 class ClockStepped(DroverError):
@@ -20,29 +20,31 @@ class ClockStepped(DroverError):
 
     def __init__(self, step_s: float) -> None:
         self.step_s = step_s
-        super().__init__(f"by {step_s:+.1f} s")
+        super().__init__(f"The wall clock was set by {step_s:+.1f} s")
 
 
 class PartitionTime:
-    """Events never go back in time. So after a clock that was a day ahead, the partition's time stays a day ahead, but
-    it does not stand still: it goes on with the clock that nobody can set."""
+    """The time of one partition. Events never go back in time, so after a clock was a day ahead, the partition's time
+    stays a day ahead. It does not stand still: it goes on with the monotonic clock, which nobody can set."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._at = UNSTAMPED
         self._at_elapsed_s = 0.0
+        """The partition's time was `_at` when the monotonic clock showed `_at_elapsed_s`."""
         self._seen: tuple[datetime, float] | None = None
+        """What wall clock and monotonic clock showed at the last call in this term."""
         self._ahead_at_start = timedelta()
         self._ahead = timedelta()
 
     @property
     def ahead_s(self) -> float:
-        """How far the partition's time is ahead of the wall clock. 0 if it is the wall clock."""
+        """How many seconds the partition's time is ahead of the wall clock. 0: it is the wall clock."""
         return self._ahead.total_seconds()
 
     def heard(self, at: datetime) -> None:
-        """Note the time of an event that was just read from the log. A standby so knows the partition's time as its
-        leader does, even if the leader's last event is old when the standby takes over."""
+        """Note the time of an event that was just read from the log. So a standby knows the partition's time as well as
+        the leader does, even if the last event is old when the standby takes over."""
         elapsed_s = self._clock.elapsed_s()
         if at > self._line(elapsed_s):
             self._at, self._at_elapsed_s = at, elapsed_s

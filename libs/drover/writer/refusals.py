@@ -104,8 +104,8 @@ def log_full(partition: Partition, since: datetime, reason: str) -> Refusal:
     return Refusal(
         RefusalCode.LOG_FULL,
         f"The log of {partition} is full ({reason}): it has been read-only since {since:%Y-%m-%d %H:%M} UTC.",
-        "Raise its limit (DROVER_LOG_MAX), let DROVER_LOG_KEEP move old events to the archive, or give NATS a larger "
-        "disk. Commands are accepted again by themselves within 15 s of there being room.",
+        "Raise its limit (`nats stream edit`, or DROVER_LOG_MAX with `drover up`), let DROVER_LOG_KEEP move old events "
+        "to the archive, or give NATS a larger disk. Within 15 s of there being room, commands are accepted again.",
     )
 
 

@@ -14,7 +14,7 @@ from drover.writer.clock import Clock
 from drover.writer.refusals import Refusal
 
 LOOK: Final = Backoff(first_s=1.0, max_s=15.0)
-"""How often a writer looks whether a full log has room again."""
+"""How long a writer waits before it tries again whether a full log has room."""
 
 log = structlog.get_logger("drover.writer")
 
@@ -24,9 +24,10 @@ class Room:
         self._partition = partition
         self._clock = clock
         self._full: tuple[datetime, str] | None = None
-        """Since when the log has been full, and its last answer."""
+        """Since when the log has been full, and the reason in its last answer. None: it is not full."""
         self._retries = Retries(LOOK)
         self._look_at_s = float("-inf")
+        """When to try again, on the monotonic clock."""
 
     @property
     def is_full(self) -> bool:
@@ -38,7 +39,7 @@ class Room:
 
     @property
     def look_in_s(self) -> float:
-        """How long to wait before the next look for room."""
+        """How many seconds to wait before the next try."""
         return max(self._look_at_s - self._clock.elapsed_s(), 0.0)
 
     def refused(self, full: LogFull) -> None:
@@ -51,8 +52,8 @@ class Room:
         self._look_at_s = self._clock.elapsed_s() + self._retries.failed()
 
     def found(self) -> None:
-        """Note that a look for room has stored its small commit. There may be no room for larger ones, so the pauses
-        are short again only after `used`."""
+        """Note that a try has stored its small commit. There may be no room for larger ones, so the pauses become short
+        again only after `used`."""
         assert self._full is not None
         full_s = (self._clock.now() - self._full[0]).total_seconds()
         log.info("log_has_room", partition=str(self._partition), full_s=round(full_s))

@@ -19,12 +19,14 @@ from drover.service.tasks import end, in_background
 from drover.writer.lease import Lease
 
 TROUBLE_PAUSE_S: Final = 1.0
+"""The pause after an error, before the lease is asked for again."""
 
 log = structlog.get_logger("drover.archiver")
 
 
 class Archiver:
     def __init__(self, contexts: Sequence[ContextArchiver], lease: Lease, *, every_s: float) -> None:
+        """`every_s`: the pause between the rounds."""
         self._contexts = contexts
         self._lease = lease
         self._every_s = every_s
@@ -78,7 +80,7 @@ class Archiver:
             await asyncio.sleep(self._every_s)
 
     async def _round(self, archiver: ContextArchiver) -> None:
-        """Archive one context. A failure is reported, and does not keep the other contexts from being archived."""
+        """Run the round of one context. A failure is reported, and does not stop the rounds of other contexts."""
         try:
             await archiver.round()
         except (DroverError, NatsError, OSError, *POSTGRES_AWAY) as error:

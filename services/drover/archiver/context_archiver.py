@@ -1,4 +1,5 @@
-"""One round for one context: archive, read back, archive the snapshot, then remove what nobody needs in NATS.
+"""The rounds of one context: archive new commits, read them back, archive a snapshot, then remove from NATS the commits
+that nothing needs there.
 
 The order makes every interruption harmless: each step only relies on steps that have ended.
 """
@@ -24,6 +25,8 @@ log = structlog.get_logger("drover.archiver")
 
 
 class Keeper(Protocol):
+    """Writes the archive of the context: see `ArchiveKeeper`."""
+
     async def archive(self, logs: Sequence[EventLog]) -> Archived: ...
 
     async def check(self, after: int) -> dict[str, int]: ...
@@ -36,15 +39,19 @@ class Keeper(Protocol):
 
 
 class DailyStates(Protocol):
+    """Copies saved states of the past to the archive: see `FoldCheckpoints`."""
+
     async def archive_daily(self, partition: Partition, version: str) -> None: ...
 
 
 class Positions(Protocol):
+    """Knows how far other readers are: see `ReaderPositions`."""
+
     async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]: ...
 
 
 class _Stream:
-    """The size of a context's stream."""
+    """The stream of a context: its first sequence, how many messages it has, and their size in bytes."""
 
     def __init__(self, first: int, messages: int, size: int) -> None:
         self.first, self.messages, self.size = first, messages, size
@@ -61,7 +68,7 @@ class ContextArchiver:
         keep: Keep,
         states: DailyStates | None = None,
     ) -> None:
-        """`states`: the saved states of the past, one of each day goes to the archive. None: there are none."""
+        """`states`: the saved states of the past. One of each day goes to the archive. None: leave them out."""
         self.context = partitions[0].context
         self._client = client
         self._keeper = keeper
@@ -72,7 +79,7 @@ class ContextArchiver:
         self._partitions = partitions
         self._logs = [JetStreamLog(client, partition) for partition in partitions]
         self._held: dict[str, str] = {}
-        """By partition, what kept the next commit when that was last logged."""
+        """By partition, the reason of the last round's limit (`Limit.reason`). It is logged only when it changes."""
 
     async def round(self) -> None:
         archived = await self._keeper.archive(self._logs)
@@ -92,7 +99,7 @@ class ContextArchiver:
             name = event_log.partition.name
             last = await event_log.last()
             if last is None or name not in checked:
-                continue  # nothing of it is in the stream, or nothing of that is archived
+                continue  # the stream has no commit of this partition, or the archive has none of those
             await self._purge_partition(event_log, stream, last, checked[name], positions[name])
 
     async def _purge_partition(
@@ -147,6 +154,7 @@ class ContextArchiver:
         return _Stream(state.first_seq, state.messages, state.bytes)
 
     async def _unwanted(self, event_log: JetStreamLog, stream: _Stream, last: StoredCommit) -> int:
+        """Return the first commit that DROVER_LOG_KEEP keeps."""
         if self._keep.bytes is not None:
             return beyond_size(
                 bytes_max=self._keep.bytes, size=stream.size, messages=stream.messages, first=stream.first

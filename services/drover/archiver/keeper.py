@@ -20,15 +20,15 @@ class ArchiveKeeper:
         self._store = store
         self._context = context
         self._checked: dict[str, Mapping[str, int]] = {}
-        """By checksum of a segment that was read back, the last commit of each partition in it."""
+        """By checksum of a segment that was read back: by partition, the sequence of its last commit in the segment."""
 
     async def archive(self, logs: Sequence[EventLog]) -> Archived:
         """Copy new commits into the archive."""
         return await create(self._store, logs)
 
     async def check(self, after: int) -> dict[str, int]:
-        """Read all segments beyond a position back and verify them. Return by partition the newest commit in them.
-        Raises FileDamaged."""
+        """Read back and verify all segments with commits after a position. Return, by partition, the sequence of its
+        newest commit in them. Raises FileDamaged."""
         archive = await Archive.open(self._store, self._context)
         before, self._checked = self._checked, {}
         found: dict[str, int] = {}
@@ -42,7 +42,8 @@ class ArchiveKeeper:
         return found
 
     async def snapshot(self, partition: str, version: str) -> int:
-        """Return the last commit in the newest archived snapshot; 0 if there is none."""
+        """Return the sequence of the last commit in the newest archived snapshot of this version; 0 if there is
+        none."""
         archive = await Archive.open(self._store, self._context)
         return next((one.seq for one in archive.snapshots(partition) if one.version == version), 0)
 
@@ -60,5 +61,5 @@ class ArchiveKeeper:
         )
 
     async def record_bottom(self, partition: str, bottom: int) -> None:
-        """Record the lowest sequence that the log of a partition will still have. Call it before the purge."""
+        """Record the sequence of the partition's first commit that will stay in NATS. Call it before the purge."""
         await record_bottom(self._store, self._context, {partition: bottom})

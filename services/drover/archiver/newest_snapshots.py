@@ -14,14 +14,18 @@ from drover.writer.snapshots import snapshot_version
 
 
 class NewestSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot in NATS, and its content in chunks."""
+
     info: SnapshotInfo
     chunks: AsyncIterator[bytes]
 
 
 class NewestSnapshots(Protocol):
-    def version(self, context: str) -> str: ...
+    def version(self, context: str) -> str:
+        """Return the version of the snapshots that this release's writers of the context save."""
 
-    async def newest(self, partition: Partition) -> NewestSnapshot | None: ...
+    async def newest(self, partition: Partition) -> NewestSnapshot | None:
+        """Return the newest snapshot of that version; None if there is none."""
 
 
 class StoredSnapshots:

@@ -34,8 +34,8 @@ class ReaderPositions:
         self._pool = pool
 
     async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]:
-        """Return by partition, then by name of the reader, the last commit that it has handled. Raises an error if
-        Postgres or NATS does not answer: then nothing may be removed."""
+        """Return, by partition and then by name of the reader, the sequence of the last commit that the reader has
+        handled. Raises an error if Postgres or NATS does not answer: then nothing may be removed."""
         found: dict[str, dict[str, int]] = {partition.name: {} for partition in partitions}
         for row in await self._pool.fetch(_READ_MODELS, context):
             found.setdefault(row["partition"], {})[f"the read model {row['schema']}"] = row["seq"]

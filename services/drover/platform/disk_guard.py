@@ -28,6 +28,7 @@ from drover.service.tasks import in_background
 LOOK_EVERY_S: Final = 1.0
 RESERVE_SHARE: Final = 20
 """The logs stop growing when less than one part in this many of the disk is free."""
+# The least and the most of this reserve, in bytes.
 RESERVE_BYTES_MIN: Final = 32 * 1024 * 1024
 RESERVE_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 SPARE_BYTES: Final[Mapping[str, int]] = {"identity": 8 * 1024 * 1024}
@@ -44,11 +45,14 @@ log = structlog.get_logger("drover.up")
 
 
 class Room(msgspec.Struct, frozen=True):
+    """How many bytes of a disk are free, and how many it has."""
+
     free: int
     total: int
 
     @property
     def reserve(self) -> int:
+        """How many bytes are to stay free: the logs stop growing before."""
         return min(max(self.total // RESERVE_SHARE, RESERVE_BYTES_MIN), RESERVE_BYTES_MAX)
 
     @property
@@ -95,6 +99,7 @@ class DiskGuard:
         self._stopped: bool | None = None
         """Whether the logs have been stopped from growing; None: not known, because nothing was asked yet."""
         self._was_empty = False
+        """Whether the disk was full since the last start of NATS, so that NATS must be restarted."""
         self._killed_pid = 0
         self._restarts = Retries(RESTART)
         self._restarted_at_s = float("-inf")

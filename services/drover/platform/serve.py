@@ -36,7 +36,7 @@ from drover.writer.writer import Writer
 
 NO_ARCHIVE: Final = (
     "DROVER_LOG_KEEP is set, but DROVER_ARCHIVE is not: commits that leave NATS must be kept somewhere. Set "
-    "DROVER_ARCHIVE to a folder, or DROVER_LOG_KEEP=all."
+    "DROVER_ARCHIVE to a folder or to s3://bucket/prefix, or set DROVER_LOG_KEEP=all."
 )
 
 log = structlog.get_logger("drover.serve")
