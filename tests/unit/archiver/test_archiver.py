@@ -71,9 +71,9 @@ def test_what_to_keep_is_said_in_a_form_that_is_understood(keep):
         load({"DROVER_LOG_KEEP": keep}, without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"))
 
 
-def test_an_archive_at_an_address_is_refused():
+def test_an_archive_at_an_address_without_a_bucket_is_refused():
     with pytest.raises(ConfigurationError, match="a folder"):
         load(
-            {"DROVER_ARCHIVE": "s3://bucket/logs"},
+            {"DROVER_ARCHIVE": "s3:///logs"},
             without=("DROVER_NATS_URL", "DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"),
         )
