@@ -76,6 +76,7 @@ class Writing:
             file=file,
             bytes=packed.bytes,
             sha256=packed.digest.hexdigest(),
+            image_bytes=packed.image_bytes,
         )
         self.index.snapshots = [*self.index.snapshots, info]
         await self.save()
@@ -130,6 +131,8 @@ class _Packed:
     """Compresses chunks, and computes size and checksum of the result."""
 
     def __init__(self, chunks: AsyncIterable[bytes]) -> None:
+        self.image_bytes = 0
+        """The size of the chunks before they were compressed."""
         self.bytes = 0
         self.digest = sha256()
         self._chunks = chunks
@@ -137,6 +140,7 @@ class _Packed:
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
         async for chunk in self._chunks:
+            self.image_bytes += len(chunk)
             if data := compress.compress(chunk):
                 yield self._counted(data)
         yield self._counted(compress.flush())
