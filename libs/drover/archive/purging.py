@@ -32,7 +32,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     last: int
     """The last commit of the partition."""
     archived: int
-    """Its newest commit in the archive. All up to it were read back from the archive and checked."""
+    """Its newest commit in the archive. What leaves the stream is read back from the archive first."""
     snapshot: int
     """The last commit in its newest archived snapshot, of the version that the writers use."""
     positions: Mapping[str, int]
@@ -83,15 +83,15 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
     has computed.
     """
     log = JetStreamLog(client, partition)
-    last, first = await log.last(), await log.next_after(0)
+    last = await log.last()
     if last is None or below > last.seq:
         raise PurgeRefused(partition, below, f"its last commit is {last.seq if last else 'missing'}")
     if below > archived:
         raise PurgeRefused(partition, below, f"its newest archived commit is {archived}")
-    purged, reached = 0, last.seq if first is None else first.seq
-    while reached < below:
-        reached = min(below, reached + STEP)
-        purged += await purge_unguarded(client, partition, reached)
+    purged = 0
+    # Begin each step at a commit: those of a partition that was idle are far from each other.
+    while (first := await log.next_after(0)) is not None and first.seq < below:
+        purged += await purge_unguarded(client, partition, min(below, first.seq + STEP))
         await asyncio.sleep(STEP_PAUSE_S)
     return purged
 
