@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from uuid_utils import uuid4
@@ -87,6 +87,34 @@ async def test_commits_of_the_last_time_stay(bank):
     assert await bank.first() == (await bank.stream.last()).seq
 
 
+async def test_a_clock_that_is_ahead_does_not_empty_the_stream(bank, monkeypatch):
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(days=365)
+
+    await bank.take_snapshot()
+    monkeypatch.setattr(context_archiver, "datetime", Ahead)
+    await bank.archiver(Keep(span=timedelta(days=30))).round()
+    assert await bank.first() == 1
+
+
+async def test_a_snapshot_beyond_the_archive_is_not_archived(bank, monkeypatch):
+    """A log that is restored from the archive ends before it: its writer would refuse to lead."""
+    seq, archive = await bank.take_snapshot(), bank.keeper.archive
+
+    async def then_a_newer_snapshot(logs):
+        archived = await archive(logs)
+        await bank.deposit(3)
+        await bank.take_snapshot()
+        return archived
+
+    monkeypatch.setattr(bank.keeper, "archive", then_a_newer_snapshot)
+    await bank.archiver().round()
+    (snapshot,) = (await Archive.open(bank.store, bank.context)).index.snapshots
+    assert snapshot.seq == seq == await bank.first()
+
+
 async def test_a_damaged_segment_keeps_its_commits_in_nats(bank):
     await bank.archiver(Keep()).round()
     await bank.take_snapshot()
@@ -109,7 +137,7 @@ class Killed(BaseException):
     """What stands for the end of the process."""
 
 
-STEPS = ["archive", "check", "snapshot", "save_snapshot", "record_bottom"]
+STEPS = ["archive", "lasts", "snapshot", "save_snapshot", "check", "record_bottom"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
