@@ -44,8 +44,8 @@ def assemble(host: Host) -> Assembly:
         token=host.lease_token or str(uuid4()),
         clock=SystemClock(),
     )
-    positions = ReaderPositions(client, host.pool)
     snapshots = StoredSnapshots(JetStreamSnapshots(client), DECIDERS)
+    positions = ReaderPositions(client, host.pool, snapshots.version)
     store, keep = open_store(host.settings.archive), parse_keep(settings.log_keep)
     states = FoldCheckpoints(host.pool, ArchivedSnapshots(store))
     archiver = Archiver(
