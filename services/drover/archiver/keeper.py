@@ -20,13 +20,17 @@ class ArchiveKeeper:
         self._store = store
         self._context = context
         self._opened: Archive | None = None
+        self._is_swept = False
+        """Whether no run of this process has left files behind."""
         self._checked: set[str] = set()
         self._checked_before: set[str] = set()
         """The checksums of the segments that were read back, in this round (`_checked`) and in the one before."""
 
     async def archive(self, logs: Sequence[EventLog]) -> Archived:
         """Begin a round: copy new commits into the archive."""
-        archived = await create(self._store, logs)
+        was_swept, self._is_swept = self._is_swept, False
+        archived = await create(self._store, logs, sweep=not was_swept)
+        self._is_swept = True
         self._opened = None
         self._checked_before, self._checked = self._checked, set()
         return archived
