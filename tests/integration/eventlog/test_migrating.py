@@ -45,10 +45,11 @@ async def filled(client, commits=COMMITS):
 
 
 async def read_back(client, context):
+    """Read all that the stream has."""
     whole = JetStreamLog(client, Partition(context, ALL))
-    last = await whole.last()
+    last, first = await whole.last(), (await state_of(client, context)).first_seq
     found = []
-    async with whole.read(0) as reader:
+    async with whole.read(first - 1) as reader:
         while not found or found[-1].seq < last.seq:
             found += await reader.next()
     return found
