@@ -13,4 +13,4 @@ class ArchivedImages(Protocol):
         """Store a state. Storing the same one again does no harm."""
 
     async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the latest state at or before this time, or None."""
+        """Return the latest state at or before this time, or None. Raises SnapshotDamaged or LogUnreachable."""
