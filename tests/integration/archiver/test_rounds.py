@@ -11,6 +11,7 @@ from drover.archive.archive import Archive
 from drover.archive.errors import FileDamaged
 from drover.archive.purging import purge_unguarded
 from drover.archive.retention import Keep
+from drover.archive.snapshots import ArchivedSnapshots
 from drover.archiver import context_archiver
 from drover.bus.connection import connected
 from drover.eventlog.log import LastCommitMissing
@@ -58,6 +59,15 @@ async def test_a_writer_without_a_snapshot_in_nats_starts_from_the_archive(bank)
     await bank.client.jsm().purge_stream("SNAPSHOTS", subject=f"snap.{bank.context}.>")
     assert await bank.first() > 1
     assert await bank.counted() == 20
+
+
+@pytest.mark.req("YR-05")
+async def test_it_starts_from_the_archived_snapshot_and_needs_no_older_commit(bank):
+    await bank.take_snapshot()
+    await bank.archiver().round()
+    await bank.client.jsm().purge_stream("SNAPSHOTS", subject=f"snap.{bank.context}.>")
+    assert await bank.first() > 1
+    assert await bank.counted(bank.writer(log=bank.stream, archived=ArchivedSnapshots(bank.store))) == 20
 
 
 async def test_the_snapshot_is_archived_before_anything_leaves(bank):
