@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from drover.archiver.app import LEADER as ARCHIVER
+from drover.archive.purging import ARCHIVER
 from drover.bus import live
 from drover.bus.connection import inbox_of
 from drover.bus.realtime import SUBJECT as PEERS

@@ -20,6 +20,8 @@ STEP: Final = 50_000
 """How many sequences one request removes. The server takes no commits meanwhile: 0.14 s for 90,000 messages."""
 STEP_PAUSE_S: Final = 0.1
 
+ARCHIVER: Final = Partition("archiver")
+"""The name of the lease of the process that purges. No stream has this name, because the archiver writes no events."""
 LAST: Final = "the last commit"
 ARCHIVE: Final = "the archive"
 SNAPSHOT: Final = "the snapshot"
