@@ -1,7 +1,7 @@
 """One log over archive and stream: readers get every commit once and in order, wherever it is."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 
 import pytest
@@ -142,6 +142,34 @@ async def test_a_cancelled_read_loses_nothing(tmp_path, stream, monkeypatch):
             await asyncio.gather(waiting, return_exceptions=True)
             gate.set()
     assert found == seqs(stream, "p1")
+
+
+async def test_a_reader_that_is_closed_early_leaves_nothing_running(tmp_path, stream):
+    """It reads the archive with a thread."""
+    await create(FolderStore(tmp_path), stream.logs)
+    stream.purge(58)
+    closed = []
+
+    async def watched():
+        archive = await Archive.open(FolderStore(tmp_path), "fleet")
+        real = archive.commits
+
+        async def commits(after):
+            try:
+                async with aclosing(real(after)) as found:
+                    async for placed in found:
+                        yield placed
+            finally:
+                closed.append(after)
+
+        archive.commits = commits
+        return archive
+
+    async with WholeLog(StreamLog(stream, ALL), watched).read(3) as reader:
+        await reader.next()
+        assert closed == []
+        kept = reader._archived  # so that the garbage collector does not close it
+    assert closed == [3], kept
 
 
 @pytest.mark.req("YR-03")
