@@ -1,8 +1,8 @@
 """The permissions of NATS users, one for each service. `python -m tools.nats_users [FILE]` writes them for nats-server.
 
 A user may do only what its entry in `USERS` allows. No service may change or delete a stream of the log, and only the
-archiver, which takes no requests, may remove commits from one. NATS cannot
-prevent a user from directing a server's answer to another user's subject (ADR 0022, `eventlog.stored`).
+archiver, which takes no requests, may remove commits from one. NATS cannot prevent a user from directing a server's
+answer to another user's subject (ADR 0022, `eventlog.stored`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from drover.archiver.app import LEADER as ARCHIVER
+from drover.archive.purging import ARCHIVER
 from drover.bus import live
 from drover.bus.connection import inbox_of
 from drover.bus.realtime import SUBJECT as PEERS
@@ -55,8 +55,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     """The contexts whose writer the user runs. It may write events, leases and snapshots, and answer commands."""
     restores: bool = False
-    """Whether the user may write to any log without a lease, switch reactors on and off, and change the number of
-    replicas."""
+    """Whether the user may write to any log without a lease, recreate its stream, switch reactors on and off, and
+    change the number of replicas."""
     reads: tuple[str, ...] = ()
     """The contexts whose log the user may read. A writer of a context may read it anyway."""
     resumes: bool = False
@@ -151,7 +151,7 @@ def publishes(user: User) -> list[str]:
         found.add(f"$JS.API.STREAM.INFO.{LEDGER}")
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
         found.update(f"$JS.API.STREAM.DELETE.{context.upper()}" for context in CONTEXTS)  # `drover log migrate`
-        found.update((f"$JS.API.STREAM.UPDATE.{LEASES}", f"$JS.API.STREAM.MSG.GET.{LEASES}"))
+        found.add(f"$JS.API.STREAM.MSG.GET.{LEASES}")  # whether a writer leads
     found.update(f"cmd.{context}.*" for context in user.commands)
     if PROJECTED in user.hears:
         found.add(WANTED)

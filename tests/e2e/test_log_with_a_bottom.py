@@ -59,13 +59,14 @@ class Farm:
             for context in CONTEXTS:
                 partitions = await partitions_of(client, context)
                 await _take_snapshots(client, partitions)
+                snapshots = StoredSnapshots(JetStreamSnapshots(client), DECIDERS)
                 state = (await client.jsm().stream_info(context.upper())).state
                 await ContextArchiver(
                     client,
                     partitions,
                     ArchiveKeeper(FolderStore(self.archive), context),
-                    ReaderPositions(client, pool),
-                    StoredSnapshots(JetStreamSnapshots(client), DECIDERS),
+                    ReaderPositions(client, pool, snapshots.version),
+                    snapshots,
                     Keep(bytes=state.bytes // 12),
                 ).round()
                 state = (await client.jsm().stream_info(context.upper())).state

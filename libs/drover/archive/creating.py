@@ -71,8 +71,10 @@ async def create(
     up_to: int | None = None,
     before: datetime | None = None,
     progress: Progress = no_progress,
+    sweep: bool = True,
 ) -> Archived:
     """Copy all commits, or those up to a position or before a time. `logs`: one for each partition of the context.
+    `sweep`: look for files that a killed run left behind. That lists all files of the archive.
 
     If it is interrupted, the archive is complete up to the last finished segment.
     """
@@ -82,7 +84,8 @@ async def create(
         ends = await ends_of(logs)
         end = max(ends.values(), default=0)
         await _same_history(index, logs, end)
-        await archive.sweep(end)
+        if sweep:
+            await archive.sweep(end)
         had = (index.last, index.commits, index.events)
         if end > had[0]:
             of = await _events_to_come(logs, index)

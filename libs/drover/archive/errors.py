@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from drover.domain.errors import DroverError
+from drover.eventlog.log import LogUnreachable
 
 
 class TextDamaged(DroverError):
@@ -54,16 +55,16 @@ class ArchiveUnwritable(DroverError):
         self.reason = reason
 
 
-class ArchiveUnreachable(DroverError):
-    """The bucket of the archive does not answer, or refuses."""
+class ArchiveUnreachable(LogUnreachable):
+    """The bucket of the archive does not answer, or refuses. To a reader the archive is a part of the log."""
 
     def __init__(self, place: str, reason: str) -> None:
-        super().__init__(
+        super().__init__(reason)
+        self.args = (
             f"{place} cannot be reached: {reason}. Check DROVER_ARCHIVE, DROVER_ARCHIVE_S3_ENDPOINT and the "
-            "credentials, and that the server runs."
+            "credentials, and that the server runs.",
         )
         self.place = place
-        self.reason = reason
 
 
 class FileUnwritable(DroverError):

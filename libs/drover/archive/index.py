@@ -67,6 +67,8 @@ class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     sha256: str
     """Size and checksum of the compressed file."""
+    image_bytes: int = 0
+    """Size of the state, decompressed. 0 in an index of an earlier version."""
 
 
 class Index(msgspec.Struct):

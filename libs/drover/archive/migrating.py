@@ -21,6 +21,7 @@ from uuid_utils import uuid4
 from drover.archive.archive import Archive, Progress, no_progress
 from drover.archive.creating import create
 from drover.archive.errors import ForeignArchive, LogInUse
+from drover.archive.purging import ARCHIVER
 from drover.archive.restoring import Restored, restore
 from drover.archive.store import ArchiveStore
 from drover.archive.writing import record_bottom
@@ -66,7 +67,7 @@ async def migrate(
     """Recreate the stream of a context, or go on with a run that was interrupted.
 
     `keep_since`: commits before this time stay in the archive only. A run that goes on uses the time of the first run.
-    Raises LogInUse if a writer leads, NotFoundError if there is no log.
+    Raises LogInUse if a writer or the archiver leads, NotFoundError if there is no log.
     """
     mark = (await read_marks(client)).get(context) or await _begin(client, context, keep_since)
     work = _Work(client, store, context, mark, stage)
@@ -89,7 +90,7 @@ async def _info(client: Client, context: str) -> api.StreamInfo | None:
 
 
 async def _begin(client: Client, context: str, keep_since: datetime | None) -> Mark:
-    """Mark the context as being migrated, unless a writer leads."""
+    """Mark the context as being migrated, unless somebody works on its log."""
     partitions = await partitions_of(client, context)
     config = (await client.jetstream().stream_info(context.upper())).config
     await _refuse_leaders(client, partitions)
@@ -112,7 +113,8 @@ async def _begin(client: Client, context: str, keep_since: datetime | None) -> M
 
 
 async def _refuse_leaders(client: Client, partitions: tuple[Partition, ...]) -> None:
-    for partition in partitions:
+    """Raise LogInUse if a writer leads, or the archiver, which would purge what is being refilled."""
+    for partition in (*partitions, ARCHIVER):
         if (holder := await read_holder(client, partition)) is not None:
             raise LogInUse(str(partition), holder.instance)
 

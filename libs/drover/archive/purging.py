@@ -22,6 +22,8 @@ STEP: Final = 50_000
 STEP_PAUSE_S: Final = 0.1
 """The pause between two requests, in which the server takes commits."""
 
+ARCHIVER: Final = Partition("archiver")
+"""The name of the lease of the process that purges. No stream has this name, because the archiver writes no events."""
 # What may keep a commit in the stream. The archiver logs it as `held_by`.
 LAST: Final = "the last commit"
 ARCHIVE: Final = "the archive"
@@ -35,7 +37,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     last: int
     """The last commit of the partition."""
     archived: int
-    """Its newest commit in the archive. All up to it were read back from the archive and checked."""
+    """Its newest commit in the archive. What leaves the stream is read back from the archive first."""
     snapshot: int
     """The last commit in its newest archived snapshot of the version that the writers of this release use."""
     positions: Mapping[str, int]
@@ -86,15 +88,15 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
     has computed.
     """
     log = JetStreamLog(client, partition)
-    last, first = await log.last(), await log.next_after(0)
+    last = await log.last()
     if last is None or below > last.seq:
         raise PurgeRefused(partition, below, f"its last commit is {last.seq if last else 'missing'}")
     if below > archived:
         raise PurgeRefused(partition, below, f"its newest archived commit is {archived}")
-    purged, reached = 0, last.seq if first is None else first.seq
-    while reached < below:
-        reached = min(below, reached + STEP)
-        purged += await purge_unguarded(client, partition, reached)
+    purged = 0
+    # Begin each step at a commit: those of a partition that was idle are far from each other.
+    while (first := await log.next_after(0)) is not None and first.seq < below:
+        purged += await purge_unguarded(client, partition, min(below, first.seq + STEP))
         await asyncio.sleep(STEP_PAUSE_S)
     return purged
 

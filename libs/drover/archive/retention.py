@@ -35,9 +35,13 @@ def parse_keep(text: str) -> Keep:
     return Keep(span=number * _SPANS[unit]) if unit in _SPANS else Keep(bytes=number * _SIZES[unit])
 
 
-def beyond_size(*, bytes_max: int, size: int, messages: int, first: int) -> int:
-    """Return the first sequence to keep, so that a stream has at most `bytes_max` bytes. All messages are taken to have
-    the same size. `size`: the bytes of the stream; `messages`: how many it has; `first`: its first sequence."""
+def beyond_size(*, bytes_max: int, size: int, messages: int, last: int) -> int:
+    """Return the sequence below which commits are too many, if all have the same size. `size`, `messages`, `last`: of
+    the stream.
+
+    It is counted from the end: below it, the sequences have gaps. A partition that is idle keeps its last commit, while
+    those of the others around it leave.
+    """
     if size <= bytes_max or not messages:
-        return first
-    return first + -(-messages * (size - bytes_max) // size)
+        return 0
+    return last + 1 - messages * bytes_max // size

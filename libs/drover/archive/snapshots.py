@@ -19,6 +19,9 @@ from drover.writer.fold import FoldImage
 
 GENERATIONS: Final = 2
 """How many of the newest snapshots of each partition and version stay, besides the last one of each day."""
+PAST: Final = "past-"
+"""Before the version of a state of the past. Such a state does not know which commands were executed, so a writer must
+not start from it."""
 
 
 async def archive_snapshot(
@@ -69,12 +72,15 @@ class ArchivedSnapshots:
         self._store = store
 
     async def infos(self, partition: Partition) -> list[SnapshotInfo]:
-        """Return the snapshots of all versions, the newest first. Empty if there is no archive."""
+        """Return the snapshots of all versions, the newest first. Empty if there is no archive.
+
+        Those beyond the archived commits are left out: a log that was restored from this archive ends before them.
+        """
         try:
             archive = await Archive.open(self._store, partition.context)
         except ArchiveMissing:
             return []
-        return [_info(partition, one) for one in archive.snapshots(partition.name)]
+        return [_info(partition, one) for one in archive.snapshots(partition.name) if one.seq <= archive.last]
 
     async def read(self, info: SnapshotInfo) -> AsyncGenerator[bytes, None]:
         """Yield the snapshot in chunks. Raises SnapshotDamaged."""
@@ -93,14 +99,17 @@ class ArchivedSnapshots:
         """Store the state of a past moment, for the time machine. Storing the same one again does no harm."""
         commit = msgspec.msgpack.decode(image, type=FoldImage).commit
         await archive_snapshot(
-            self._store, partition, version=version, seq=seq, commit=commit, saved_at=at, chunks=_one(image)
+            self._store, partition, version=PAST + version, seq=seq, commit=commit, saved_at=at, chunks=_one(image)
         )
 
     async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the newest state of this version that was saved at or before a time, or None."""
+        """Return the newest state of this version at or before a time, or None."""
         for info in await self.infos(partition):
-            if info.version == version and info.saved_at <= at:
-                return b"".join([chunk async for chunk in self.read(info)])
+            if info.version in (version, PAST + version) and info.saved_at <= at:
+                image = b"".join([chunk async for chunk in self.read(info)])
+                # The clock that said when it was saved may have been behind that of the events.
+                if msgspec.msgpack.decode(image, type=FoldImage).at <= at:
+                    return image
         return None
 
 
@@ -111,7 +120,7 @@ def _info(partition: Partition, one: ArchivedSnapshot) -> SnapshotInfo:
         id=one.file,
         seq=one.seq,
         commit=one.commit,
-        bytes=one.bytes,
+        bytes=one.image_bytes,
         saved_at=one.saved_at,
         chunks=1,
         sha256=one.sha256,

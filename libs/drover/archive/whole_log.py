@@ -4,7 +4,7 @@ the difference."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Final, Protocol, TypeVar
@@ -55,7 +55,7 @@ class ArchivedLog(Protocol):
     def partitions(self) -> Collection[str]:
         """The partitions that have archived commits."""
 
-    def commits(self, after: int) -> AsyncIterator[Placed]: ...
+    def commits(self, after: int) -> AsyncGenerator[Placed, None]: ...
 
     async def get(self, seq: int) -> Placed | None: ...
 
@@ -208,7 +208,7 @@ class WholeReader:
         """The last commit that was returned, or the end of the archive."""
         self._stack = AsyncExitStack()
         self._stream: Reader | None = None
-        self._archived: AsyncIterator[Placed] | None = None
+        self._archived: AsyncGenerator[Placed, None] | None = None
         """The commits of the archive after `_scanned`. None: not opened, or stopped by an error."""
         self._archive_end = 0
         self._scanned = 0
@@ -233,7 +233,7 @@ class WholeReader:
                 return batch
 
     async def close(self) -> None:
-        self._archived = None
+        await self._leave_archive()
         await self._leave_stream()
 
     async def _next_of_stream(self) -> list[StoredCommit]:
@@ -252,6 +252,11 @@ class WholeReader:
         await self._stack.aclose()
         self._stack = AsyncExitStack()
 
+    async def _leave_archive(self) -> None:
+        archived, self._archived = self._archived, None
+        if archived is not None:
+            await archived.aclose()
+
     async def _next_of_archive(self) -> list[StoredCommit]:
         """Return the next commits of the archive; none if it has no more of this partition."""
         self._scanned = max(self._scanned, self._position)
@@ -265,6 +270,7 @@ class WholeReader:
         """Read from the archive until there are enough commits, or to its end."""
         try:
             if self._archived is None or archive.last != self._archive_end:
+                await self._leave_archive()
                 self._archive_end = archive.last
                 self._archived = archive.commits(self._scanned)
                 last = await self._log.last()

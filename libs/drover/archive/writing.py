@@ -76,6 +76,7 @@ class Writing:
             file=file,
             bytes=packed.bytes,
             sha256=packed.digest.hexdigest(),
+            image_bytes=packed.image_bytes,
         )
         self.index.snapshots = [*self.index.snapshots, info]
         await self.save()
@@ -107,8 +108,9 @@ class Writing:
         """Delete the files of a writer that was killed: unfinished ones, and finished ones that it did not add to the
         index.
 
-        `end` is the last commit of the log. If a file has commits beyond it, raise ForeignArchive: somebody has
-        restored an older index, and the file may be the only copy of these commits.
+        Somebody may have restored an older index: then a file that it does not list may be the only copy of its
+        commits. So a segment beyond the index stays until the index has its commits, and if it has commits beyond
+        `end`, the last commit of the log, ForeignArchive is raised.
         """
         index = self.index
         listed = {segment.file for segment in index.segments} | {info.file for info in index.snapshots}
@@ -119,6 +121,7 @@ class Writing:
                 reason = f"the log ends at {end}, but {file}, which is not in the index, has later commits"
                 raise ForeignArchive(index.context, last, reason)
         snapshots = [f"{SNAPSHOTS}/{file}" for file in await self.store.names(f"{index.context}/{SNAPSHOTS}")]
+        unlisted = [file for file in unlisted if last_of_name(file) <= index.last]
         # Unfinished files begin with a dot.
         unlisted += [file for file in there if file.startswith(".")]
         unlisted += [file for file in snapshots if file not in listed]
@@ -130,6 +133,8 @@ class _Packed:
     """Compresses chunks, and computes size and checksum of the result."""
 
     def __init__(self, chunks: AsyncIterable[bytes]) -> None:
+        self.image_bytes = 0
+        """The size of the chunks before they were compressed."""
         self.bytes = 0
         self.digest = sha256()
         self._chunks = chunks
@@ -137,6 +142,7 @@ class _Packed:
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
         async for chunk in self._chunks:
+            self.image_bytes += len(chunk)
             if data := compress.compress(chunk):
                 yield self._counted(data)
         yield self._counted(compress.flush())

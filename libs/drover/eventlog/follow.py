@@ -9,27 +9,35 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final
 
-from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
+import structlog
+
+from drover.eventlog.log import EventLog, LogUnreachable, Reader, StoredCommit
 from drover.service.tasks import in_background
 
 SLICE_S: Final = 0.005
 """The longest time that a follower may hold the event loop without a pause, because requests share the loop."""
 RETRY_PAUSE_S: Final = 0.5
+ARCHIVE_PAUSE_S: Final = 2.0
 
 Take = Callable[[StoredCommit], Awaitable[None] | None]
 """Handles one commit. If it returns an awaitable, the follower waits for that before it reads on."""
 Begin = Callable[[StoredCommit | None], Awaitable[int]]
 """Returns the sequence to begin after, given the last commit of the log."""
 
+log = structlog.get_logger("drover.eventlog")
+
 
 async def follow(log: EventLog, after: int, take: Take, *, until: int | None = None) -> None:
-    """Hand every commit after `after` to `take`, in order: for ever, or up to and including `until`."""
+    """Hand every commit after `after` to `take`, in order: for ever, or up to and including `until`.
+
+    An archive that does not answer is waited for. With `until`, it raises LogUnreachable.
+    """
     if until is not None and after >= until:
         return
     async with log.read(after) as reader:
         while True:
             turn_began = time.perf_counter()
-            for commit in await reader.next():
+            for commit in await (_next(reader) if until is None else reader.next()):
                 if (waiting := take(commit)) is not None:
                     await waiting
                 if until is not None and commit.seq >= until:
@@ -37,6 +45,15 @@ async def follow(log: EventLog, after: int, take: Take, *, until: int | None = N
                 if time.perf_counter() - turn_began > SLICE_S:
                     await asyncio.sleep(0)
                     turn_began = time.perf_counter()
+
+
+async def _next(reader: Reader) -> list[StoredCommit]:
+    while True:
+        try:
+            return await reader.next()
+        except LogUnreachable as error:
+            log.warning("follower_waits", error=str(error))
+            await asyncio.sleep(ARCHIVE_PAUSE_S)
 
 
 async def from_the_end(last: StoredCommit | None) -> int:

@@ -118,7 +118,8 @@ class Reader(Protocol):
     async def next(self) -> list[StoredCommit]:
         """Wait for at least one commit and return all that are buffered. If it is cancelled, no commit is lost.
 
-        Raises BelowBottom instead of skipping commits that have left the stream.
+        Raises BelowBottom instead of skipping commits that have left the stream, and LogUnreachable if the archive that
+        has them does not answer. Then it may be called again.
         """
 
     @property

@@ -22,7 +22,7 @@ from drover.domain.errors import DroverError
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition, Reader, StoredCommit
 from drover.eventlog.stamp import STORED_HEADER
-from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER
+from drover.eventlog.stored import COMMIT_HEADER, EPOCH_HEADER, PREVIOUS_HEADER
 from drover.service.reasons import reason_of
 
 ANSWER_S: Final = 10.0
@@ -33,9 +33,6 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 POSITION_HEADER: Final = "Nats-Expected-Last-Sequence"
 """The header with the expected position in the stream (not in the subject): a commit gets its old position or is
 refused."""
-PREVIOUS_HEADER: Final = "Drover-Previous"
-"""The header with the sequence of the commit before it in its partition; 0 if it is the first. Writers say the same
-with `jetstream.EXPECTED_HEADER`, which the server would compare with the stream."""
 BATCH_HEADER: Final = "Nats-Batch-Id"
 NUMBER_HEADER: Final = "Nats-Batch-Sequence"
 COMMIT_BATCH_HEADER: Final = "Nats-Batch-Commit"

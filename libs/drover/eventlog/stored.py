@@ -22,8 +22,8 @@ EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
 """The sequence of the commit before this one in its partition; 0 if there is none. The server refuses the message if it
 differs, and stores the header."""
 PREVIOUS_HEADER: Final = "Drover-Previous"
-"""The same sequence in a commit that was restored. The server does not check it, because the commit before may be below
-the bottom of the stream."""
+"""The same sequence in a commit that was restored (`refill`). The server does not check it, because the commit before
+may be below the bottom of the stream."""
 
 log = structlog.get_logger("drover.eventlog")
 

@@ -15,4 +15,4 @@ class ArchivedImages(Protocol):
         no harm."""
 
     async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the latest state of this version at or before a time; None if there is none."""
+        """Return the latest state at or before this time, or None. Raises SnapshotDamaged or LogUnreachable."""

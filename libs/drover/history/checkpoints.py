@@ -125,7 +125,11 @@ class FoldCheckpoints:
         found = None if image is None else msgspec.msgpack.decode(image, type=_Head)
         if self._archived is None or (found is not None and at - found.at < HOURLY_FOR):
             return image
-        older = await self._archived.nearest_before(partition, version, at)
+        try:
+            older = await self._archived.nearest_before(partition, version, at)
+        except SnapshotDamaged as error:
+            log.error("archived_state_ignored", context=partition.context, at=at.isoformat(), why=str(error))
+            return image
         if older is None or (found is not None and msgspec.msgpack.decode(older, type=_Head).seq <= found.seq):
             return image
         return older

@@ -8,6 +8,7 @@ import structlog
 from uuid_utils import uuid4
 
 from drover.archive.opening import open_store
+from drover.archive.purging import ARCHIVER
 from drover.archive.retention import parse_keep
 from drover.archive.snapshots import ArchivedSnapshots
 from drover.archiver.archiver import Archiver
@@ -17,7 +18,6 @@ from drover.archiver.newest_snapshots import StoredSnapshots
 from drover.archiver.positions import ReaderPositions
 from drover.archiver.settings import ArchiverSettings
 from drover.domain.deciders import DECIDERS
-from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.history.checkpoints import FoldCheckpoints
 from drover.hosting.host import Host
@@ -25,9 +25,6 @@ from drover.hosting.service import Assembly, Service
 from drover.service.lifecycle import Component, Phase
 from drover.writer.clock import SystemClock
 from drover.writer.nats_lease import NatsLease
-
-LEADER: Final = Partition("archiver")
-"""The name of the archiver's lease. No stream has this name, because the archiver writes no events."""
 
 log = structlog.get_logger("drover.archiver")
 
@@ -39,13 +36,13 @@ def assemble(host: Host) -> Assembly:
     settings, client = host[ArchiverSettings], host.client
     lease = NatsLease(
         client,
-        LEADER,
+        ARCHIVER,
         instance=host.settings.instance,
         token=host.lease_token or str(uuid4()),
         clock=SystemClock(),
     )
-    positions = ReaderPositions(client, host.pool)
     snapshots = StoredSnapshots(JetStreamSnapshots(client), DECIDERS)
+    positions = ReaderPositions(client, host.pool, snapshots.version)
     store, keep = open_store(host.settings.archive), parse_keep(settings.log_keep)
     states = FoldCheckpoints(host.pool, ArchivedSnapshots(store))
     archiver = Archiver(

@@ -1,5 +1,4 @@
-"""The rounds of one context: archive new commits, read them back, archive a snapshot, then remove from NATS the commits
-that nothing needs there.
+"""One round for one context: archive, archive the snapshot, read back, then remove what nobody needs in NATS.
 
 The order makes every interruption harmless: each step only relies on steps that have ended.
 """
@@ -10,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
+import msgspec
 import structlog
 from nats.aio.client import Client
+from nats.js.api import StreamState
 
 from drover.archive.creating import Archived
 from drover.archive.purging import SNAPSHOT, Limit, Standing, first_since, purge, purge_limit
@@ -29,7 +30,9 @@ class Keeper(Protocol):
 
     async def archive(self, logs: Sequence[EventLog]) -> Archived: ...
 
-    async def check(self, after: int) -> dict[str, int]: ...
+    async def lasts(self) -> Mapping[str, int]: ...
+
+    async def check(self, first: int, below: int) -> None: ...
 
     async def snapshot(self, partition: str, version: str) -> int: ...
 
@@ -48,13 +51,6 @@ class Positions(Protocol):
     """Knows how far other readers are: see `ReaderPositions`."""
 
     async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]: ...
-
-
-class _Stream:
-    """The stream of a context: its first sequence, how many messages it has, and their size in bytes."""
-
-    def __init__(self, first: int, messages: int, size: int) -> None:
-        self.first, self.messages, self.size = first, messages, size
 
 
 class ContextArchiver:
@@ -92,32 +88,26 @@ class ContextArchiver:
         metrics.SUCCEEDED.labels(self.context).set_to_current_time()
 
     async def _purge(self) -> None:
-        stream = await self._stream()
-        checked = await self._keeper.check(stream.first - 1)
+        archived = await self._keeper.lasts()
         positions = await self._positions.of(self.context, self._partitions)
-        for event_log in self._logs:
+        stream = (await self._client.jetstream().stream_info(self._partitions[0].stream)).state
+        lasts = [(event_log, last) for event_log in self._logs if (last := await event_log.last()) is not None]
+        newest_at = max((last.stored_at for _, last in lasts), default=datetime.now(UTC))
+        for event_log, last in lasts:
             name = event_log.partition.name
-            last = await event_log.last()
-            if last is None or name not in checked:
-                continue  # the stream has no commit of this partition, or the archive has none of those
-            await self._purge_partition(event_log, stream, last, checked[name], positions[name])
+            if name not in archived:
+                continue
+            standing = Standing(
+                last=last.seq,
+                archived=archived[name],
+                snapshot=await self._keeper.snapshot(name, self._snapshots.version(self.context)),
+                positions=positions[name],
+                unwanted=await self._unwanted(event_log, last, stream, newest_at),
+            )
+            await self._purge_partition(event_log, standing)
 
-    async def _purge_partition(
-        self,
-        event_log: JetStreamLog,
-        stream: _Stream,
-        last: StoredCommit,
-        archived: int,
-        positions: Mapping[str, int],
-    ) -> None:
+    async def _purge_partition(self, event_log: JetStreamLog, standing: Standing) -> None:
         partition = event_log.partition
-        standing = Standing(
-            last=last.seq,
-            archived=archived,
-            snapshot=await self._keeper.snapshot(partition.name, self._snapshots.version(self.context)),
-            positions=positions,
-            unwanted=await self._unwanted(event_log, stream, last),
-        )
         limit = purge_limit(standing)
         if limit.reason == SNAPSHOT:
             limit = await self._with_newer_snapshot(partition, standing)
@@ -125,8 +115,9 @@ class ContextArchiver:
         assert first is not None, "the last commit is there"
         metrics.BOTTOM.labels(self.context, partition.name).set(max(limit.below, first.seq))
         if limit.below > first.seq:
+            await self._keeper.check(first.seq, limit.below)
             await self._keeper.record_bottom(partition.name, limit.below)
-            purged = await purge(self._client, partition, below=limit.below, archived=archived)
+            purged = await purge(self._client, partition, below=limit.below, archived=standing.archived)
             metrics.PURGED.labels(self.context).inc(purged)
             log.info("log_purged", partition=str(partition), below=limit.below, commits=purged, held_by=limit.reason)
         elif self._held.get(partition.name) != limit.reason:
@@ -134,30 +125,24 @@ class ContextArchiver:
         self._held[partition.name] = limit.reason
 
     async def _with_newer_snapshot(self, partition: Partition, standing: Standing) -> Limit:
-        """Archive the newest snapshot, if it is newer than the archived one, and decide again."""
-        newest = await self._snapshots.newest(partition)
+        """Archive the newest snapshot, if it is newer than the archived one, and decide again. The archive must have
+        its last commit: a log that is restored ends with the archive."""
+        newest = await self._snapshots.newest(partition, up_to=standing.archived)
         if newest is None or newest.info.seq <= standing.snapshot:
             return purge_limit(standing)
         await self._keeper.save_snapshot(newest)
-        return purge_limit(
-            Standing(
-                last=standing.last,
-                archived=standing.archived,
-                snapshot=newest.info.seq,
-                positions=standing.positions,
-                unwanted=standing.unwanted,
-            )
-        )
+        return purge_limit(msgspec.structs.replace(standing, snapshot=newest.info.seq))
 
-    async def _stream(self) -> _Stream:
-        state = (await self._client.jetstream().stream_info(self._partitions[0].stream)).state
-        return _Stream(state.first_seq, state.messages, state.bytes)
-
-    async def _unwanted(self, event_log: JetStreamLog, stream: _Stream, last: StoredCommit) -> int:
-        """Return the first commit that DROVER_LOG_KEEP keeps."""
+    async def _unwanted(
+        self, event_log: JetStreamLog, last: StoredCommit, stream: StreamState, newest_at: datetime
+    ) -> int:
+        """Return the first commit of a partition that DROVER_LOG_KEEP keeps. `newest_at`: when the newest commit of the
+        context was stored."""
         if self._keep.bytes is not None:
             return beyond_size(
-                bytes_max=self._keep.bytes, size=stream.size, messages=stream.messages, first=stream.first
+                bytes_max=self._keep.bytes, size=stream.bytes, messages=stream.messages, last=stream.last_seq
             )
         assert self._keep.span is not None
-        return await first_since(event_log, datetime.now(UTC) - self._keep.span, last)
+        # Not after the newest commit: a clock that is ahead would empty the stream.
+        now = min(datetime.now(UTC), newest_at)
+        return await first_since(event_log, now - self._keep.span, last)

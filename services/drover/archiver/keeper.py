@@ -14,38 +14,52 @@ from drover.eventlog.log import EventLog
 
 
 class ArchiveKeeper:
-    """Remembers which segments it has read back, so that each is read once."""
+    """Remembers which segments were read back in this round and the one before, so that each is read once."""
 
     def __init__(self, store: ArchiveStore, context: str) -> None:
         self._store = store
         self._context = context
-        self._checked: dict[str, Mapping[str, int]] = {}
-        """By checksum of a segment that was read back: by partition, the sequence of its last commit in the segment."""
+        self._opened: Archive | None = None
+        self._is_swept = False
+        """Whether no run of this process has left files behind."""
+        self._checked: set[str] = set()
+        self._checked_before: set[str] = set()
+        """The checksums of the segments that were read back, in this round (`_checked`) and in the one before."""
 
     async def archive(self, logs: Sequence[EventLog]) -> Archived:
-        """Copy new commits into the archive."""
-        return await create(self._store, logs)
+        """Begin a round: copy new commits into the archive."""
+        was_swept, self._is_swept = self._is_swept, False
+        archived = await create(self._store, logs, sweep=not was_swept)
+        self._is_swept = True
+        self._opened = None
+        self._checked_before, self._checked = self._checked, set()
+        return archived
 
-    async def check(self, after: int) -> dict[str, int]:
-        """Read back and verify all segments with commits after a position. Return, by partition, the sequence of its
-        newest commit in them. Raises FileDamaged."""
-        archive = await Archive.open(self._store, self._context)
-        before, self._checked = self._checked, {}
-        found: dict[str, int] = {}
-        for number, segment in enumerate(archive.index.segments):
-            if segment.last > after:
-                lasts = before.get(segment.sha256)
-                if lasts is None:
-                    lasts = {placed.partition: placed.commit.seq for placed in await archive.segment(number)}
-                self._checked[segment.sha256] = lasts
-                found |= lasts
-        return found
+    async def lasts(self) -> Mapping[str, int]:
+        """Return by partition its newest commit in the archive."""
+        archive = await self._open()
+        return await archive.previous(archive.last)
+
+    async def check(self, first: int, below: int) -> None:
+        """Read the commits from `first` on and below `below` back from the archive and verify them. Raises
+        FileDamaged."""
+        archive = await self._open()
+        for number in range(archive.number_of(first), archive.number_of(below - 1) + 1):
+            checksum = archive.index.segments[number].sha256
+            if checksum not in self._checked | self._checked_before:
+                await archive.segment(number)
+            self._checked.add(checksum)
 
     async def snapshot(self, partition: str, version: str) -> int:
-        """Return the sequence of the last commit in the newest archived snapshot of this version; 0 if there is
-        none."""
-        archive = await Archive.open(self._store, self._context)
+        """Return the last commit in the newest archived snapshot; 0 if there is none."""
+        archive = await self._open()
         return next((one.seq for one in archive.snapshots(partition) if one.version == version), 0)
+
+    async def _open(self) -> Archive:
+        """Open the archive, once in a round: its index is large."""
+        if self._opened is None:
+            self._opened = await Archive.open(self._store, self._context)
+        return self._opened
 
     async def save_snapshot(self, newest: NewestSnapshot) -> None:
         """Copy a snapshot into the archive and read it back."""

@@ -24,8 +24,8 @@ class NewestSnapshots(Protocol):
     def version(self, context: str) -> str:
         """Return the version of the snapshots that this release's writers of the context save."""
 
-    async def newest(self, partition: Partition) -> NewestSnapshot | None:
-        """Return the newest snapshot of that version; None if there is none."""
+    async def newest(self, partition: Partition, up_to: int) -> NewestSnapshot | None:
+        """Return the newest snapshot whose last commit is not after `up_to`."""
 
 
 class StoredSnapshots:
@@ -36,9 +36,9 @@ class StoredSnapshots:
     def version(self, context: str) -> str:
         return snapshot_version(self._deciders[context])
 
-    async def newest(self, partition: Partition) -> NewestSnapshot | None:
+    async def newest(self, partition: Partition, up_to: int) -> NewestSnapshot | None:
         version = self.version(partition.context)
         for info in await self._source.infos(partition):
-            if info.version == version:
+            if info.version == version and info.seq <= up_to:
                 return NewestSnapshot(info, self._source.read(info))
         return None

@@ -8,7 +8,7 @@ begin below the bottom.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,17 +21,21 @@ from drover.postgres.pool import Pool
 REQUEST_S: Final = 5.0
 STREAM_NOT_FOUND: Final = 10059
 READ_MODEL: Final = "the read model, which does not exist yet"
+HISTORY: Final = "the history"
 NOTIFIER: Final = "the notifier"
 _READ_MODELS: Final = "SELECT partition, schema, seq FROM drover.checkpoints WHERE context = $1"
 _HISTORY: Final = """
-SELECT partition, version, max(seq) AS seq FROM drover.fold_checkpoints WHERE context = $1 GROUP BY partition, version
+SELECT partition, max(seq) AS seq FROM drover.fold_checkpoints WHERE context = $1 AND version = $2 GROUP BY partition
 """
 
 
 class ReaderPositions:
-    def __init__(self, client: Client, pool: Pool) -> None:
+    def __init__(self, client: Client, pool: Pool, version_of: Callable[[str], str]) -> None:
+        """`version_of`: returns the version of a context's states. The history of another version has no process that
+        goes on with it."""
         self._client = client
         self._pool = pool
+        self._version_of = version_of
 
     async def of(self, context: str, partitions: Sequence[Partition]) -> dict[str, dict[str, int]]:
         """Return, by partition and then by name of the reader, the sequence of the last commit that the reader has
@@ -42,8 +46,8 @@ class ReaderPositions:
         for positions in found.values():
             if not positions:
                 positions[READ_MODEL] = 0
-        for row in await self._pool.fetch(_HISTORY, context):
-            found.setdefault(row["partition"], {})[f"the history {row['version']}"] = row["seq"]
+        for row in await self._pool.fetch(_HISTORY, context, self._version_of(context)):
+            found.setdefault(row["partition"], {})[HISTORY] = row["seq"]
         if (notified := await self._notified(context)) is not None:
             for positions in found.values():
                 positions[NOTIFIER] = notified

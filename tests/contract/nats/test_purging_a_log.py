@@ -48,18 +48,35 @@ async def test_commits_below_a_position_leave_the_stream(client, bank_log):
     assert await sequences(client, bank_log) == (15, 20)
 
 
-async def test_many_commits_leave_in_steps_so_that_writers_are_not_held_up(client, bank_log, monkeypatch):
-    steps = []
+@pytest.fixture
+def steps(monkeypatch):
+    """Where the steps of a purge end."""
+    ends = []
 
     async def noted(client, partition, below):
-        steps.append(below)
+        ends.append(below)
         return await purge_unguarded(client, partition, below)
 
     monkeypatch.setattr(purging, "STEP", 6)
     monkeypatch.setattr(purging, "purge_unguarded", noted)
+    return ends
+
+
+async def test_many_commits_leave_in_steps_so_that_writers_are_not_held_up(client, bank_log, steps):
     assert await purge(client, bank_log.partition, below=15, archived=17) == 14
     assert steps == [7, 13, 15]
     assert await sequences(client, bank_log) == (15, 20)
+
+
+async def test_commits_that_are_far_from_each_other_leave_in_few_steps(client, bank_log, steps):
+    idle = JetStreamLog(client, Partition(bank_log.partition.context, "idle"))
+    first = await idle.append(Commit("one", 1, b"{}\n"), 0)
+    end = 20
+    for number in range(30):
+        end = await bank_log.append(Commit(f"busy {number}", 1, b"{}\n"), end)
+    last = await idle.append(Commit("two", 1, b"{}\n"), first)
+    assert await purge(client, idle.partition, below=last, archived=last) == 1
+    assert steps == [first + 6]
 
 
 async def test_another_partition_keeps_its_commits(client, bank_log):

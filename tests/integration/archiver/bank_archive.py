@@ -60,8 +60,14 @@ class BankArchive:
     async def first(self):
         return (await self.stream.next_after(0)).seq
 
-    def writer(self):
-        return nats_writer(self.client, bank(self.context), instance="bank", open_log=lambda partition: self.whole)
+    def writer(self, log=None, archived=None):
+        return nats_writer(
+            self.client,
+            bank(self.context),
+            instance="bank",
+            open_log=lambda partition: log or self.whole,
+            archived=archived,
+        )
 
     async def deposit(self, count):
         async with self.writer().running() as writer:
@@ -69,9 +75,9 @@ class BankArchive:
             for number in range(count):
                 await writer.submit(Deposit(str(number)), by="test")
 
-    async def counted(self):
+    async def counted(self, writer=None):
         """What a writer that starts anew says."""
-        async with self.writer().running() as writer:
+        async with (writer or self.writer()).running() as writer:
             await eventually(writer.leading.is_set, within_s=30)
             return (await writer.submit(Count(), by="test")).result
 

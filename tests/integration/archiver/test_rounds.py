@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from uuid_utils import uuid4
@@ -11,6 +11,7 @@ from drover.archive.archive import Archive
 from drover.archive.errors import FileDamaged
 from drover.archive.purging import purge_unguarded
 from drover.archive.retention import Keep
+from drover.archive.snapshots import ArchivedSnapshots
 from drover.archiver import context_archiver
 from drover.bus.connection import connected
 from drover.eventlog.log import LastCommitMissing
@@ -60,6 +61,15 @@ async def test_a_writer_without_a_snapshot_in_nats_starts_from_the_archive(bank)
     assert await bank.counted() == 20
 
 
+@pytest.mark.req("YR-05")
+async def test_it_starts_from_the_archived_snapshot_and_needs_no_older_commit(bank):
+    await bank.take_snapshot()
+    await bank.archiver().round()
+    await bank.client.jsm().purge_stream("SNAPSHOTS", subject=f"snap.{bank.context}.>")
+    assert await bank.first() > 1
+    assert await bank.counted(bank.writer(log=bank.stream, archived=ArchivedSnapshots(bank.store))) == 20
+
+
 async def test_the_snapshot_is_archived_before_anything_leaves(bank):
     seq = await bank.take_snapshot()
     await bank.archiver().round()
@@ -87,6 +97,34 @@ async def test_commits_of_the_last_time_stay(bank):
     assert await bank.first() == (await bank.stream.last()).seq
 
 
+async def test_a_clock_that_is_ahead_does_not_empty_the_stream(bank, monkeypatch):
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(days=365)
+
+    await bank.take_snapshot()
+    monkeypatch.setattr(context_archiver, "datetime", Ahead)
+    await bank.archiver(Keep(span=timedelta(days=30))).round()
+    assert await bank.first() == 1
+
+
+async def test_a_snapshot_beyond_the_archive_is_not_archived(bank, monkeypatch):
+    """A log that is restored from the archive ends before it: its writer would refuse to lead."""
+    seq, archive = await bank.take_snapshot(), bank.keeper.archive
+
+    async def then_a_newer_snapshot(logs):
+        archived = await archive(logs)
+        await bank.deposit(3)
+        await bank.take_snapshot()
+        return archived
+
+    monkeypatch.setattr(bank.keeper, "archive", then_a_newer_snapshot)
+    await bank.archiver().round()
+    (snapshot,) = (await Archive.open(bank.store, bank.context)).index.snapshots
+    assert snapshot.seq == seq == await bank.first()
+
+
 async def test_a_damaged_segment_keeps_its_commits_in_nats(bank):
     await bank.archiver(Keep()).round()
     await bank.take_snapshot()
@@ -109,7 +147,7 @@ class Killed(BaseException):
     """What stands for the end of the process."""
 
 
-STEPS = ["archive", "check", "snapshot", "save_snapshot", "record_bottom"]
+STEPS = ["archive", "lasts", "snapshot", "save_snapshot", "check", "record_bottom"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -11,6 +11,7 @@ from drover.archive.archive import Archive
 from drover.archive.errors import ArchiveMissing, ForeignArchive, LogInUse
 from drover.archive.folder_store import FolderStore
 from drover.archive.migrating import migrate
+from drover.archive.purging import ARCHIVER
 from drover.bus.connection import connected
 from drover.eventlog import refill
 from drover.eventlog.jetstream import JetStreamLog
@@ -45,10 +46,11 @@ async def filled(client, commits=COMMITS):
 
 
 async def read_back(client, context):
+    """Read all that the stream has."""
     whole = JetStreamLog(client, Partition(context, ALL))
-    last = await whole.last()
+    last, first = await whole.last(), (await state_of(client, context)).first_seq
     found = []
-    async with whole.read(0) as reader:
+    async with whole.read(first - 1) as reader:
         while not found or found[-1].seq < last.seq:
             found += await reader.next()
     return found
@@ -154,12 +156,14 @@ async def test_killed_at_any_step_it_goes_on_and_loses_nothing(nats, store, monk
     assert killed > 8
 
 
-async def test_a_writer_that_leads_is_named_and_nothing_is_changed(client, store):
+@pytest.mark.parametrize("who", ["a writer", "the archiver"])
+async def test_whoever_leads_is_named_and_nothing_is_changed(client, store, who):
     async with filled(client, 4) as context:
         await prepare(client, (context,))
-        lease = NatsLease(client, Partition(context, "p1"), instance="host-7", token="x", clock=SystemClock())
+        leads = Partition(context, "p1") if who == "a writer" else ARCHIVER
+        lease = NatsLease(client, leads, instance="host-7", token="x", clock=SystemClock())
         await lease.acquire()
-        with pytest.raises(LogInUse, match=rf"host-7 leads {context}/p1"):
+        with pytest.raises(LogInUse, match=f"host-7 leads {leads}"):
             await migrate(client, store, context)
         assert await read_marks(client) == {}
         await lease.release()

@@ -25,7 +25,7 @@ HOURLY_DAYS = 40
 class Archive:
     def __init__(self):
         self.images = {}
-        self.is_away = False
+        self.is_away = self.is_damaged = False
 
     async def put(self, partition, version, seq, at, image):
         if self.is_away:
@@ -33,6 +33,8 @@ class Archive:
         self.images[at] = image
 
     async def nearest_before(self, partition, version, at):
+        if self.is_damaged:
+            raise SnapshotDamaged("checksum differs")
         fitting = [moment for moment in self.images if moment <= at]
         return self.images[max(fitting)] if fitting else None
 
@@ -78,6 +80,15 @@ async def test_one_state_of_each_day_goes_to_the_archive_and_is_found_there(pool
     assert min(await moments(pool)) > START + timedelta(days=9), "Postgres keeps a month of them"
     found = await checkpoints.before(FLEET, "v1", START + timedelta(days=3, hours=5))
     assert msgspec.msgpack.decode(found, type=FoldImage).at == START + timedelta(days=3)
+
+
+async def test_a_damaged_state_in_the_archive_only_makes_the_way_longer(pool):
+    archive = Archive()
+    archive.is_damaged = True
+    checkpoints = FoldCheckpoints(pool, archive)
+    await save(checkpoints, 1, START)
+    found = await checkpoints.before(FLEET, "v1", START + timedelta(days=3))
+    assert msgspec.msgpack.decode(found, type=FoldImage).at == START
 
 
 async def test_an_archive_that_is_away_is_tried_again_with_the_next_checkpoint(pool):

@@ -24,7 +24,7 @@ from drover.archive.log import ArchiveLog
 from drover.archive.text import Placed
 from drover.archive.writing import record_bottom, writing
 from drover.cli.seek import commits_between, first_commit
-from drover.eventlog.log import Partition
+from drover.eventlog.log import BelowBottom, Partition
 
 from .conftest import BEGAN, Stream, StreamLog, all_of
 
@@ -293,6 +293,25 @@ async def test_what_an_older_index_does_not_know_of_is_not_swept_while_the_log_h
         with pytest.raises(ForeignArchive):
             await create(FolderStore(tmp_path), lost.logs)
         assert files(tmp_path) == had
+
+
+async def test_a_file_that_an_older_index_does_not_know_of_stays_if_the_log_lacks_its_commits(tmp_path, small_segments):
+    """The log has the end of the older index, in an idle partition, but not the commits of the other one after it."""
+    stream = Stream("p0", "p1").commit("x" * 2_000, partition="p1")  # fills a segment
+    await create(FolderStore(tmp_path), stream.logs)
+    index = tmp_path / "fleet" / "index.json"
+    older = index.read_bytes()
+    for _ in range(30):
+        stream.commit(partition="p0")
+    await create(FolderStore(tmp_path), stream.logs)
+    newer, kept = index.read_bytes(), files(tmp_path)
+    stream.purge(30, "p0")
+    index.write_bytes(older)
+    with pytest.raises(BelowBottom):
+        await create(FolderStore(tmp_path), stream.logs)
+    assert {*kept} <= {*files(tmp_path)}
+    index.write_bytes(newer)
+    assert await (await opened(tmp_path)).verify() == []
 
 
 async def test_whatever_looks_into_a_log_can_look_into_an_archive(tmp_path, small_segments):

@@ -62,9 +62,14 @@ def test_a_setting_is_everything_a_time_or_a_size(text, keep):
 
 
 def test_a_stream_within_its_size_keeps_all():
-    assert beyond_size(bytes_max=1000, size=1000, messages=10, first=5) == 5
+    assert beyond_size(bytes_max=1000, size=1000, messages=10, last=14) == 0
 
 
 def test_a_stream_beyond_its_size_loses_as_many_of_its_oldest_commits_as_are_too_many():
-    assert beyond_size(bytes_max=1000, size=4000, messages=100, first=501) == 501 + 75
-    assert beyond_size(bytes_max=999, size=1000, messages=10, first=1) == 2, "rounded up"
+    assert beyond_size(bytes_max=1000, size=4000, messages=100, last=600) == 501 + 75
+    assert beyond_size(bytes_max=999, size=1000, messages=10, last=10) == 2, "rounded up"
+
+
+def test_an_idle_partition_does_not_keep_the_others_in_a_stream_that_is_too_large():
+    """Its last commit, which stays, may be a billion sequences before all others."""
+    assert beyond_size(bytes_max=1000, size=4000, messages=101, last=1_000_000_000) == 1_000_000_000 + 1 - 25

@@ -1,6 +1,7 @@
 """One log over archive and stream: readers get every commit once and in order, wherever it is."""
 
 import asyncio
+from contextlib import aclosing, suppress
 from functools import partial
 
 import pytest
@@ -11,12 +12,12 @@ from drover.archive import segment as segments
 from drover.archive import whole_log
 from drover.archive.archive import Archive
 from drover.archive.creating import create
-from drover.archive.errors import FileDamaged, ForeignArchive
+from drover.archive.errors import ArchiveUnreachable, FileDamaged, ForeignArchive
 from drover.archive.folder_store import FolderStore
 from drover.archive.whole_log import NotArchived, WholeLog
 from drover.archive.writing import writing
 from drover.eventlog.follow import last_before
-from drover.eventlog.log import ALL, BelowBottom, LastCommitMissing
+from drover.eventlog.log import ALL, BelowBottom, LastCommitMissing, LogUnreachable
 
 from .conftest import Stream, StreamLog
 
@@ -143,6 +144,34 @@ async def test_a_cancelled_read_loses_nothing(tmp_path, stream, monkeypatch):
     assert found == seqs(stream, "p1")
 
 
+async def test_a_reader_that_is_closed_early_leaves_nothing_running(tmp_path, stream):
+    """It reads the archive with a thread."""
+    await create(FolderStore(tmp_path), stream.logs)
+    stream.purge(58)
+    closed = []
+
+    async def watched():
+        archive = await Archive.open(FolderStore(tmp_path), "fleet")
+        real = archive.commits
+
+        async def commits(after):
+            try:
+                async with aclosing(real(after)) as found:
+                    async for placed in found:
+                        yield placed
+            finally:
+                closed.append(after)
+
+        archive.commits = commits
+        return archive
+
+    async with WholeLog(StreamLog(stream, ALL), watched).read(3) as reader:
+        await reader.next()
+        assert closed == []
+        kept = reader._archived  # so that the garbage collector does not close it
+    assert closed == [3], kept
+
+
 @pytest.mark.req("YR-03")
 async def test_a_damaged_segment_is_named_and_stops_only_what_needs_it(tmp_path, stream):
     await create(FolderStore(tmp_path), stream.logs)
@@ -154,6 +183,36 @@ async def test_a_damaged_segment_is_named_and_stops_only_what_needs_it(tmp_path,
         await read(log, 0, 60)
     assert await read(log, second.last, 60) == seqs(stream, ALL, second.last)
     assert (await log.get(second.first - 1)).seq == second.first - 1
+
+
+class Flaky(FolderStore):
+    """A store that does not answer now and then."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.is_away = False
+
+    async def read(self, name, bytes_max):
+        if self.is_away:
+            raise ArchiveUnreachable(name, "no answer")
+        return await super().read(name, bytes_max)
+
+
+@pytest.mark.req("YR-03")
+async def test_an_archive_that_is_away_is_a_log_that_is_away_and_a_reader_goes_on_later(tmp_path, stream):
+    store = Flaky(tmp_path)
+    await create(store, stream.logs)
+    stream.purge(58)
+    log, found = WholeLog(StreamLog(stream, ALL), partial(Archive.open, store, "fleet")), []
+    async with log.read(0) as reader:
+        while len(found) < 60:
+            store.is_away = not store.is_away
+            with suppress(LogUnreachable):
+                found += await reader.next()
+    assert [commit.seq for commit in found] == seqs(stream, ALL)
+    store.is_away = True
+    with pytest.raises(LogUnreachable, match=r"no answer.*DROVER_ARCHIVE"):
+        await WholeLog(StreamLog(stream, ALL), partial(Archive.open, store, "fleet")).get(3)
 
 
 async def test_without_an_archive_the_missing_commits_are_named(tmp_path, stream):

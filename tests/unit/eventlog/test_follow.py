@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
+from drover.archive.errors import ArchiveUnreachable
 from drover.eventlog import follow as following
 from drover.eventlog.follow import Follower, follow, last_before
 from drover.eventlog.log import Commit, LogUnreachable, Partition
@@ -117,6 +119,36 @@ async def test_a_log_that_does_not_answer_is_asked_again(monkeypatch):
     async with follower.running():
         await eventually(lambda: follower.is_caught_up)
     assert len(tries) == 3
+
+
+async def test_an_archive_that_is_away_for_a_while_does_not_end_the_follower(monkeypatch):
+    monkeypatch.setattr(following, "ARCHIVE_PAUSE_S", 0)
+    log, taken, tries = await log_of(2), [], []
+    read = log.read
+
+    @asynccontextmanager
+    async def flaky(after):
+        async with read(after) as reader:
+            next_ = reader.next
+
+            async def away_at_first():
+                tries.append(None)
+                if len(tries) < 3:
+                    raise ArchiveUnreachable("s3://bucket", "no answer")
+                return await next_()
+
+            reader.next = away_at_first
+            yield reader
+
+    log.read = flaky
+
+    async def from_the_start(last):
+        return 0
+
+    follower = Follower(log, lambda commit: taken.append(commit.seq), name="the test", begin=from_the_start)
+    async with follower.running():
+        await eventually(lambda: follower.is_caught_up)
+    assert taken == [1, 2]
 
 
 async def test_a_taker_that_fails_ends_the_follower():

@@ -13,6 +13,7 @@ from aiohttp import web
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
 from drover.domain.errors import Code
 from drover.eventlog.histories import OfAnotherHistory
+from drover.eventlog.log import BelowBottom, LogUnreachable
 from drover.history.moment_jobs import MomentProgress
 from drover.history.travel import MomentNotYet, TooManyTravellers
 from drover.web.auth import Principal
@@ -109,6 +110,10 @@ class Moments:
             raise _later("Two moments are being computed already") from error
         except OfAnotherHistory as error:
             raise _later(str(error)) from error
+        except LogUnreachable as error:
+            raise _later("The log, or the archive, does not answer") from error
+        except BelowBottom as error:
+            raise _later("The moment is in the archive, which this process cannot read") from error
         if isinstance(found, MomentProgress):
             headers = {"Cache-Control": "no-store", "Retry-After": str(AGAIN_S)}
             return web.Response(status=202, body=encode_json(found), content_type="application/json", headers=headers)

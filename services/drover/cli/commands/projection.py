@@ -29,7 +29,7 @@ class PositionOrMoment(click.ParamType[int | datetime]):
 
 @click.group()
 def projection() -> None:
-    """Rebuild read models from the log, detach their oldest rows, or drop those of another log."""
+    """Rebuild, detach or drop read models of the log."""
 
 
 @click.command("verify")

@@ -11,10 +11,12 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from drover.api.past.moments import Moments
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
+from drover.archive.errors import ArchiveUnreachable
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import CreateJob, MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.render import RENDER
 from drover.domain.render.commands import Claim, RequestRender
+from drover.eventlog.log import BelowBottom, Partition
 from drover.history.moment_jobs import MomentProgress
 from drover.history.travel import MomentNotYet, TooManyTravellers
 from drover.service.api_keys import Role, issue_api_key
@@ -75,7 +77,12 @@ async def test_what_is_no_time_is_refused_with_an_example(machine, as_of):
 
 @pytest.mark.parametrize(
     ("fault", "status"),
-    [(TooManyTravellers(), 503), (MomentNotYet("x"), 400)],
+    [
+        (TooManyTravellers(), 503),
+        (ArchiveUnreachable("s3://bucket", "no answer"), 503),
+        (BelowBottom(Partition("fleet"), 0), 503),
+        (MomentNotYet("x"), 400),
+    ],
 )
 async def test_what_cannot_be_shown_now_says_so_and_when_to_come_back(machine, fault, status):
     machine.traveller.fails = fault
