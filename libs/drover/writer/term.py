@@ -155,6 +155,7 @@ class Term(Generic[S]):
         """If the log is full, try to start the term again."""
         if not self.room.is_full or self.room.look_in_s:
             return
+        self._now()  # a clock that was set meanwhile ends the term: the next one compares it with that of NATS
         try:
             await self._start()
         except LogFull as full:

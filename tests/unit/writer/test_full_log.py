@@ -1,6 +1,7 @@
 """A writer whose log is full: it refuses what it would have to record, answers the rest, and goes on by itself."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -10,7 +11,9 @@ from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit
 from drover.testing.lease import LocalLease
+from drover.testing.scenario import NOON
 from drover.testing.waiting import eventually
+from drover.writer.nats_lease import ClockSkewed
 from drover.writer.refusals import RefusalCode
 from drover.writer.room import LOOK
 
@@ -179,6 +182,29 @@ async def test_a_writer_that_was_overtaken_while_its_log_was_full_gives_up_its_t
         writer.intake.arrived.set()
         await eventually(lambda: writer.leading.is_set() and writer.epoch == 10)
         assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+
+
+@pytest.mark.req("YR-13")
+async def test_a_wrong_clock_is_noticed_before_a_look_for_room_stores_an_event(bench):
+    class RightLease(LocalLease):
+        """It refuses a clock that differs from that of NATS, as the real one does."""
+
+        async def acquire(self):
+            if bench.clock.now() > NOON + timedelta(hours=1):
+                raise ClockSkewed(86_400.0)
+            await super().acquire()
+
+    async with bench.leading(lease=RightLease()) as writer:
+        fill(bench)
+        await writer.submit(Add(1), by="t")
+        bench.clock.set_wall(days=1)
+        bench.log.bytes_max = None
+        bench.clock.advance(seconds=LOOK.max_s)
+        writer.intake.arrived.set()
+        await eventually(lambda: not writer.leading.is_set() or len(bench.log.events()) > 1)
+        bench.clock.set_wall(days=-1)
+        await eventually(lambda: writer.leading.is_set() and writer.epoch == 2, within_s=10)
+    assert [event.at < NOON + timedelta(hours=1) for event in bench.log.events()] == [True, True]
 
 
 async def test_an_evolve_that_raises_behind_a_commit_that_does_not_fit_loses_neither(bench):
