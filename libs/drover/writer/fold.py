@@ -20,7 +20,7 @@ S = TypeVar("S")
 Encoded = bytes | bytearray | msgspec.Raw
 
 FOLD_VERSION: Final = 1
-"""The version of the code in this module. Increase it when this code computes another fold from the same log."""
+"""The version of the code in this module. Raise it if a fold that the code of before has made would be wrong."""
 
 
 class LogBroken(DroverError):
@@ -56,10 +56,10 @@ class Fold(Generic[S]):
         for event in self._codec.decode(commit.payload):
             if event.n != self.n + 1:
                 raise LogBroken(commit.seq, self.n + 1, event.n)
+            if type(event) is TermStarted:
+                self.begin_term(event)
             self.n = event.n
             self.at = event.at
-            if type(event) is TermStarted:
-                self.epoch = event.epoch
             self.state = self._evolve(self.state, event)
             if event.cause != cause:
                 cause = event.cause
@@ -67,6 +67,12 @@ class Fold(Generic[S]):
                 ids[key] = memory_of(mark, digest)
         self.remembered.absorb(self.at, ids)
         self.seq, self.commit = commit.seq, commit.id
+
+    def begin_term(self, event: TermStarted) -> None:
+        """Note the epoch of a new term. Call it before `at` becomes the time of this event: only between two terms the
+        clock may have been set, so what lies between does not make remembered ids older."""
+        self.epoch = event.epoch
+        self.remembered.skip(event.at - self.at)
 
 
 class FoldImage(msgspec.Struct):

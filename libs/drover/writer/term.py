@@ -145,9 +145,10 @@ class Term(Generic[S]):
         )
         commit = Commit(str(uuid4()), epoch, self._codec.encode([event]))
         seq = await self._log.append(commit, self.fold.seq)
+        self.fold.begin_term(event)
         self.fold.state = self.decider.evolve(self.fold.state, event)
         self.fold.commit = commit.id
-        self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, epoch
+        self.fold.seq, self.fold.n, self.fold.at = seq, event.n, now
         self.epoch = epoch
         self._committed(seq)  # the leader before may have died before it announced its last commits
 

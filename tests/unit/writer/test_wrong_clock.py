@@ -114,3 +114,22 @@ async def test_a_clock_that_is_a_second_behind_the_last_event_is_no_trouble(benc
     async with bench.leading() as writer:
         await writer.submit(Add(1), by="t")
     assert [event.ahead_s for event in terms(bench)] == [0.0, 0.0]
+
+
+async def test_a_clock_that_jumps_ahead_does_not_make_a_repeated_command_take_effect_twice(bench):
+    async with bench.leading() as writer:
+        first = await writer.submit(Add(5), by="t", id="c1")
+    bench.clock.set_wall(days=1)
+    async with bench.leading() as writer:
+        await writer.submit(Add(1), by="t")
+        assert await writer.submit(Add(5), by="t", id="c1") == first
+
+
+async def test_the_same_holds_within_one_process(bench):
+    async with bench.leading() as writer:
+        first = await writer.submit(Add(5), by="t", id="c1")
+        bench.clock.set_wall(days=1)
+        writer.submit(Add(1), by="t")  # wakes the writer, which sees the set clock
+        await eventually(lambda: writer.leading.is_set() and writer.epoch == 2, within_s=10)
+        await writer.submit(Add(1), by="t")
+        assert await writer.submit(Add(5), by="t", id="c1") == first
