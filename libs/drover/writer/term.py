@@ -446,8 +446,6 @@ class Term(Generic[S]):
             if self._flight is not None:
                 self._answer(self._land())
             self.fold = await self._reload(self.fold.seq)
-        if isinstance(culprit, _TickPending):
-            self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
         return self._time.now(self.fold.at)
