@@ -276,8 +276,6 @@ class Writer(Generic[S]):
             log.warning("partition_time_ahead", context=context, partition=name, ahead_s=self._time.ahead_s, alert=True)
         metrics.AHEAD_SECONDS.labels(context, name).set(self._time.ahead_s)
         metrics.LEADER.labels(context, name).set(1)
-        metrics.EPOCH.labels(context, name).set(term.epoch)
-        metrics.POSITION.labels(context, name).set(term.fold.seq)
         self._term = term
         self._fold = None  # from here on the fold is ahead of the log
         if self._stopping.is_set():
