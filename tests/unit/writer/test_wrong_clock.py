@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 
 from drover.domain.event import TermStarted
+from drover.testing.clock import VirtualClock
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
+from drover.writer.partition_time import PartitionTime
 
 from .conftest import Add, AlarmRang, SetAlarm
 
@@ -133,3 +135,15 @@ async def test_the_same_holds_within_one_process(bench):
         await eventually(lambda: writer.leading.is_set() and writer.epoch == 2, within_s=10)
         await writer.submit(Add(1), by="t")
         assert await writer.submit(Add(5), by="t", id="c1") == first
+
+
+def test_a_standby_follows_the_time_of_a_leader_that_has_lost_some():
+    """Nobody led for three hours. Then a new process did, which knew only the time of the last event."""
+    clock = VirtualClock()
+    time = PartitionTime(clock)
+    ahead = clock.now() + timedelta(days=1)
+    time.heard(ahead)
+    clock.advance(hours=3)
+    time.heard(ahead + timedelta(seconds=5))
+    clock.advance(seconds=10)
+    assert time.start_term(ahead + timedelta(seconds=5)) == ahead + timedelta(seconds=15)
