@@ -42,8 +42,8 @@ class PartitionTime:
 
     def heard(self, at: datetime) -> None:
         """Note the time of an event that another process has just recorded. A standby so knows the partition's time as
-        its leader does, even if the leader's last event is old when the standby takes over. It follows a leader that has
-        lost some time, too: otherwise the time would jump when the standby takes over, and time-outs would fire."""
+        its leader does, even if the leader's last event is old when the standby takes over. It also follows a leader
+        that has lost some time: otherwise the time would jump when the standby takes over, and time-outs would fire."""
         elapsed_s = self._clock.elapsed_s()
         line = self._line(elapsed_s)
         if at > line or line - at > CLOCK_STEP_MAX:
