@@ -3,13 +3,12 @@ ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from drover.domain.decider import Decider
+from drover.domain.decider import Decider, Migration
 from drover.domain.errors import DroverError
 from drover.domain.event import UNSTAMPED, TermStarted
 from drover.eventlog.codec import Codec
@@ -102,8 +101,8 @@ def encode_image(fold: Fold[Any]) -> bytes:
     )
 
 
-def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], Any] | None = None) -> Fold[S]:
-    """Decode a fold. `migrate`: converts the state from the form of an earlier version, as plain dicts and lists."""
+def decode_image(decider: Decider[S], data: Encoded, migrate: Migration | None = None) -> Fold[S]:
+    """Decode a fold. `migrate`: converts the state from the form of an earlier version."""
     image = msgspec.msgpack.decode(data, type=FoldImage)
     fold = Fold(decider)
     fold.seq, fold.n, fold.at, fold.epoch, fold.commit = image.seq, image.n, image.at, image.epoch, image.commit
@@ -112,8 +111,19 @@ def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], An
     return fold
 
 
-def decode_state(decider: Decider[Any], state: Encoded, migrate: Callable[[Any], Any] | None = None) -> Any:
+def decode_state(decider: Decider[Any], state: Encoded, migrate: Migration | None = None) -> Any:
     """Decode the state of an image, in the form that `Decider.state` names."""
-    if migrate is not None:
-        state = msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))
-    return msgspec.msgpack.decode(state, type=decider.state)
+    return msgspec.msgpack.decode(_migrated(state, migrate), type=decider.state)
+
+
+def migrate_image(data: bytes, migrate: Migration | None) -> bytes:
+    """Convert an encoded fold of an earlier version to the present form."""
+    if migrate is None:
+        return data
+    image = msgspec.msgpack.decode(data, type=FoldImage)
+    image.state = msgspec.Raw(_migrated(image.state, migrate))
+    return msgspec.msgpack.encode(image)
+
+
+def _migrated(state: Encoded, migrate: Migration | None) -> Encoded:
+    return state if migrate is None else msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))
