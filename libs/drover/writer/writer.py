@@ -136,11 +136,10 @@ class Writer(Generic[S]):
             self._term.drain()
         if self._task is None:
             return
-        try:
-            await asyncio.wait_for(asyncio.shield(self._task), DRAIN_S)
-        except TimeoutError:
+        await asyncio.wait((self._task,), timeout=DRAIN_S)
+        if not self._task.done():
             log.error("writer_did_not_drain", context=self.partition.context)
-        except Exception as error:
+        elif not self._task.cancelled() and (error := self._task.exception()) is not None:
             log.warning("writer_ended", context=self.partition.context, error=repr(error))
         await end(self._task)
 

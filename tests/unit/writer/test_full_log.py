@@ -13,6 +13,7 @@ from drover.eventlog.log import Commit
 from drover.testing.lease import LocalLease
 from drover.testing.scenario import NOON
 from drover.testing.waiting import eventually
+from drover.writer import writer as writer_module
 from drover.writer.nats_lease import ClockSkewed
 from drover.writer.refusals import RefusalCode
 from drover.writer.room import LOOK
@@ -169,6 +170,49 @@ async def test_a_writer_that_stops_while_the_log_is_full_hands_over(bench):
             await writer.stop()
             await asyncio.wait_for(standby.leading.wait(), 5)
             assert (await standby.submit(Ask(), by="t")).result == 0
+
+
+async def test_a_stop_does_not_wait_for_a_look_for_room_that_gets_no_answer(bench, monkeypatch):
+    monkeypatch.setattr(writer_module, "DRAIN_S", 0.05)
+    async with bench.leading() as writer:
+        fill(bench)
+        await writer.submit(Add(1), by="t")
+        bench.log.flowing.clear()
+        bench.clock.advance(seconds=LOOK.max_s)
+        waiting = writer.submit(Ask(), by="t")
+        await asyncio.sleep(0)
+        await asyncio.wait_for(writer.stop(), 5)
+        assert (await waiting).code == Code.NOT_LEADER
+    bench.log.flowing.set()
+    bench.log.bytes_max = None
+    async with bench.leading() as writer:
+        assert (await writer.submit(Ask(), by="t")).result == 0
+
+
+async def test_a_new_log_that_is_full_is_led_and_begins_once_there_is_room(bench):
+    fill(bench)
+    async with bench.leading() as writer:
+        assert (await writer.submit(Ask(), by="t")).result == 0
+        assert await writer.submit(Add(1), by="t") == LOG_FULL
+        assert not bench.log.events()
+        await make_room(bench, writer)
+        assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+    assert kinds(bench) == [TermStarted, Added]
+
+
+async def test_a_snapshot_that_is_due_is_taken_while_the_log_is_full(bench):
+    async with bench.leading(snapshot_every=3) as writer:
+        await writer.submit(Add(1), by="t")
+        fill(bench)
+        outcomes = await asyncio.gather(*(writer.submit(Add(2), by="t") for _ in range(5)))
+        assert outcomes == [LOG_FULL] * 5
+        await make_room(bench, writer)
+        await writer.submit(Add(4), by="t")
+        fill(bench)
+        await writer.submit(Add(8), by="t")
+        assert (await writer.submit(Ask(), by="t")).result == 5
+    infos = await bench.snapshots.infos(bench.log.partition)
+    assert infos and all(info.seq <= len(bench.log._commits) for info in infos)
 
 
 async def test_a_writer_that_was_overtaken_while_its_log_was_full_gives_up_its_term(bench):
