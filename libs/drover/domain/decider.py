@@ -11,6 +11,8 @@ import msgspec
 from drover.domain.event import Event
 
 S = TypeVar("S")
+Migration = Callable[[Any], Any]
+"""Converts the state of an earlier snapshot, as plain dicts and lists, to the present form."""
 
 EVENTS_PER_DECISION_MAX: Final = 500
 DECISION_BYTES_MAX: Final = 128 * 1024
@@ -105,7 +107,7 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     to_image: Callable[[S], Any] = _as_it_is
     """Turns a state into the form that snapshots store, without the parts that can be derived."""
     from_image: Callable[[Any], S] = _as_it_is
-    image_migrations: Mapping[str, Callable[[Any], Any] | None] = {}
+    image_migrations: Mapping[str, Migration | None] = {}
     """By version of earlier snapshots (a file in contracts/snapshots), how their state becomes one of the present type:
     a function of plain dicts and lists, or None if the present type reads them as they are. Other versions are
     ignored."""

@@ -17,7 +17,7 @@ from drover.postgres.errors import POSTGRES_AWAY
 from drover.service.tasks import end
 from drover.writer.fold import Fold
 from drover.writer.idempotency import Remembered
-from drover.writer.snapshots import Snapshotter, snapshot_version
+from drover.writer.snapshots import Snapshotter, readable_versions
 
 CHECKPOINT_EVERY_EVENTS: Final = 50_000
 RETRY_PAUSE_S: Final = 2.0
@@ -72,7 +72,7 @@ class Checkpointer:
     async def _follow(self) -> None:
         fold = await self._snapshots.load() or Fold(self._decider)
         await refuse_another_past(self._log, fold.seq, fold.commit)
-        await self._checkpoints.forget_others(self._log.partition, snapshot_version(self._decider))
+        await self._checkpoints.forget_others(self._log.partition, readable_versions(self._decider))
 
         def keep(commit: StoredCommit) -> None:
             fold.apply(commit)

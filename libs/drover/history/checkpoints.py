@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Mapping
 from datetime import datetime
 from typing import Final
 
 import msgspec
 import structlog
 
+from drover.domain.decider import Migration
 from drover.eventlog.histories import refuse_another_history
 from drover.eventlog.log import EventLog, Partition
 from drover.eventlog.snapshots import UNUSED_VERSION_KEPT_FOR, SnapshotDamaged, SnapshotInfo
 from drover.history.archived_images import ArchivedImages
 from drover.history.thinning import HOURLY_FOR, Kept, daily, surplus
 from drover.postgres.pool import Pool
-from drover.writer.fold import FoldImage
+from drover.writer.fold import FoldImage, migrate_image
 
 _SAVE: Final = """
 INSERT INTO drover.fold_checkpoints (context, partition, version, seq, n, at, image)
@@ -28,8 +29,8 @@ SELECT DISTINCT ON (version) version, seq, at, octet_length(image) AS bytes FROM
 WHERE context = $1 AND partition = $2 ORDER BY version, seq DESC
 """
 _BEFORE: Final = """
-SELECT image FROM drover.fold_checkpoints
-WHERE context = $1 AND partition = $2 AND version = $3 AND at <= $4 ORDER BY at DESC, seq DESC LIMIT 1
+SELECT version, image FROM drover.fold_checkpoints
+WHERE context = $1 AND partition = $2 AND version = ANY ($3::text[]) AND at <= $4 ORDER BY at DESC, seq DESC LIMIT 1
 """
 _KEPT: Final = """
 SELECT seq, at, is_archived FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version = $3
@@ -47,7 +48,7 @@ WHERE context = $1 AND partition = $2 AND version = $3 AND seq = ANY ($4::int8[]
 """
 _FORGET_OTHERS: Final = """
 DELETE FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version IN (
-  SELECT version FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version <> $3
+  SELECT version FROM drover.fold_checkpoints WHERE context = $1 AND partition = $2 AND version <> ALL ($3::text[])
   GROUP BY version HAVING max(written_at) < now() - $4::interval
 )
 """
@@ -60,6 +61,10 @@ class _Head(msgspec.Struct):
 
     seq: int
     at: datetime
+
+
+def _head(image: bytes) -> _Head:
+    return msgspec.msgpack.decode(image, type=_Head)
 
 
 async def refuse_another_past(log: EventLog, seq: int, commit: str) -> None:
@@ -118,21 +123,28 @@ class FoldCheckpoints:
             raise SnapshotDamaged("it is gone")
         yield image
 
-    async def before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the latest checkpoint of this version at or before a time, in Postgres or in the archive; None if
-        there is none."""
-        image: bytes | None = await self._pool.fetchval(_BEFORE, partition.context, partition.name, version, at)
-        found = None if image is None else msgspec.msgpack.decode(image, type=_Head)
-        if self._archived is None or (found is not None and at - found.at < HOURLY_FOR):
-            return image
+    async def before(
+        self, partition: Partition, versions: Mapping[str, Migration | None], at: datetime
+    ) -> bytes | None:
+        """Return the latest checkpoint at or before a time, in Postgres or in the archive; None if there is none.
+        `versions`: those that the caller can read, and how they become the present one (`readable_versions`)."""
+        row = await self._pool.fetchrow(_BEFORE, partition.context, partition.name, [*versions], at)
+        found = [] if row is None else [(row["version"], row["image"])]
+        if self._archived is not None and (row is None or at - _head(row["image"]).at >= HOURLY_FOR):
+            archived = [(version, await self._archived_before(partition, version, at)) for version in versions]
+            found += [(version, image) for version, image in archived if image is not None]
+        if not found:
+            return None
+        version, image = max(found, key=lambda one: _head(one[1]).seq)
+        return migrate_image(image, versions[version])
+
+    async def _archived_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
+        assert self._archived is not None
         try:
-            older = await self._archived.nearest_before(partition, version, at)
+            return await self._archived.nearest_before(partition, version, at)
         except SnapshotDamaged as error:
             log.error("archived_state_ignored", context=partition.context, at=at.isoformat(), why=str(error))
-            return image
-        if older is None or (found is not None and msgspec.msgpack.decode(older, type=_Head).seq <= found.seq):
-            return image
-        return older
+            return None
 
     async def thin(self, partition: Partition, version: str) -> int:
         """Remove the checkpoints that are not needed any more; return how many."""
@@ -160,7 +172,9 @@ class FoldCheckpoints:
         except Exception:
             log.exception("daily_state_not_archived", context=partition.context, partition=partition.name)
 
-    async def forget_others(self, partition: Partition, version: str) -> None:
-        """Remove the checkpoints of versions that no program has written for 30 days. Until then, a program of another
-        version may run beside this one, or come back when a release is rolled back."""
-        await self._pool.execute(_FORGET_OTHERS, partition.context, partition.name, version, UNUSED_VERSION_KEPT_FOR)
+    async def forget_others(self, partition: Partition, versions: Collection[str]) -> None:
+        """Remove the checkpoints of versions other than these that no program has written for long. Before that, a
+        program of another version may run beside this one, or take over again. `versions`: those that the caller can
+        read. They are its past, however long ago they were written."""
+        key = (partition.context, partition.name)
+        await self._pool.execute(_FORGET_OTHERS, *key, [*versions], UNUSED_VERSION_KEPT_FOR)

@@ -23,7 +23,7 @@ from drover.eventlog.log import EventLog, StoredCommit
 from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.history.folding import advance, answer, die_with
 from drover.writer.fold import FoldImage
-from drover.writer.snapshots import snapshot_version
+from drover.writer.snapshots import readable_versions
 
 AT_ONCE_MAX: Final = 2
 """How many queries are computed at once."""
@@ -169,7 +169,7 @@ class TimeTraveller:
         """`told`: called with the sequence of the commit that the state has reached. None: raise MomentTooFar if more
         than one stretch of the log (STRETCH_EVENTS_MAX) has to be applied."""
         place = self._places[context]
-        image = await self._checkpoints.before(place.log.partition, snapshot_version(place.decider_of()), at)
+        image = await self._checkpoints.before(place.log.partition, readable_versions(place.decider_of()), at)
         seq, commit = 0, ""
         if image is not None:
             head = msgspec.msgpack.decode(image, type=FoldImage)

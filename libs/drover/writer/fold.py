@@ -3,13 +3,12 @@ ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from drover.domain.decider import Decider
+from drover.domain.decider import Decider, Migration
 from drover.domain.errors import DroverError
 from drover.domain.event import UNSTAMPED, TermStarted
 from drover.eventlog.codec import Codec
@@ -20,7 +19,7 @@ S = TypeVar("S")
 Encoded = bytes | bytearray | msgspec.Raw
 
 FOLD_VERSION: Final = 1
-"""The version of the code in this module. Increase it when this code computes another fold from the same log."""
+"""The version of the code in this module. Raise it if a fold that the code of before has made would be wrong."""
 
 
 class LogBroken(DroverError):
@@ -56,10 +55,10 @@ class Fold(Generic[S]):
         for event in self._codec.decode(commit.payload):
             if event.n != self.n + 1:
                 raise LogBroken(commit.seq, self.n + 1, event.n)
+            if type(event) is TermStarted:
+                self.begin_term(event)
             self.n = event.n
             self.at = event.at
-            if type(event) is TermStarted:
-                self.epoch = event.epoch
             self.state = self._evolve(self.state, event)
             if event.cause != cause:
                 cause = event.cause
@@ -67,6 +66,12 @@ class Fold(Generic[S]):
                 ids[key] = memory_of(mark, digest)
         self.remembered.absorb(self.at, ids)
         self.seq, self.commit = commit.seq, commit.id
+
+    def begin_term(self, event: TermStarted) -> None:
+        """Note the epoch of a new term. Call it before `at` becomes the time of this event: only between two terms the
+        clock may have been set, so what lies between does not make remembered ids older."""
+        self.epoch = event.epoch
+        self.remembered.skip(event.at - self.at)
 
 
 class FoldImage(msgspec.Struct):
@@ -96,8 +101,8 @@ def encode_image(fold: Fold[Any]) -> bytes:
     )
 
 
-def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], Any] | None = None) -> Fold[S]:
-    """Decode a fold. `migrate`: converts the state from the form of an earlier version, as plain dicts and lists."""
+def decode_image(decider: Decider[S], data: Encoded, migrate: Migration | None = None) -> Fold[S]:
+    """Decode a fold. `migrate`: converts the state from the form of an earlier version."""
     image = msgspec.msgpack.decode(data, type=FoldImage)
     fold = Fold(decider)
     fold.seq, fold.n, fold.at, fold.epoch, fold.commit = image.seq, image.n, image.at, image.epoch, image.commit
@@ -106,8 +111,19 @@ def decode_image(decider: Decider[S], data: Encoded, migrate: Callable[[Any], An
     return fold
 
 
-def decode_state(decider: Decider[Any], state: Encoded, migrate: Callable[[Any], Any] | None = None) -> Any:
+def decode_state(decider: Decider[Any], state: Encoded, migrate: Migration | None = None) -> Any:
     """Decode the state of an image, in the form that `Decider.state` names."""
-    if migrate is not None:
-        state = msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))
-    return msgspec.msgpack.decode(state, type=decider.state)
+    return msgspec.msgpack.decode(_migrated(state, migrate), type=decider.state)
+
+
+def migrate_image(data: bytes, migrate: Migration | None) -> bytes:
+    """Convert an encoded fold of an earlier version to the present form."""
+    if migrate is None:
+        return data
+    image = msgspec.msgpack.decode(data, type=FoldImage)
+    image.state = msgspec.Raw(_migrated(image.state, migrate))
+    return msgspec.msgpack.encode(image)
+
+
+def _migrated(state: Encoded, migrate: Migration | None) -> Encoded:
+    return state if migrate is None else msgspec.msgpack.encode(migrate(msgspec.msgpack.decode(state)))

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 REMEMBERED_FOR: Final = timedelta(minutes=10)
+"""How long an id is remembered, on the partition's time. The time between two terms does not count."""
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
 """Ids younger than this are never forgotten, even if there are more than REMEMBERED_MAX. This is twice as long as a
@@ -87,6 +88,11 @@ class Remembered:
         while turns[0][0] < old or (len(by_key) > REMEMBERED_MAX and turns[0][0] < young):
             for key in turns.popleft()[1]:
                 by_key.pop(key, None)
+
+    def skip(self, duration: timedelta) -> None:
+        """Let this time not count: nobody led meanwhile, or the clock was set."""
+        if duration:
+            self._turns = deque((at + duration, keys) for at, keys in self._turns)
 
     @property
     def is_full(self) -> bool:

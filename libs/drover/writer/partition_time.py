@@ -43,17 +43,20 @@ class PartitionTime:
         return self._ahead.total_seconds()
 
     def heard(self, at: datetime) -> None:
-        """Note the time of an event that was just read from the log. So a standby knows the partition's time as well as
-        the leader does, even if the last event is old when the standby takes over."""
+        """Note the time of an event that another process has just recorded. So a standby knows the partition's time as
+        well as its leader does, even if the last event is old when the standby takes over. It also follows a leader
+        that has lost some time: otherwise the time would jump when the standby takes over, and time-outs would fire."""
         elapsed_s = self._clock.elapsed_s()
-        if at > self._line(elapsed_s):
+        line = self._line(elapsed_s)
+        if at > line or line - at > CLOCK_STEP_MAX:
             self._at, self._at_elapsed_s = at, elapsed_s
 
     def start_term(self, last: datetime) -> datetime:
         """Return the time of the first event of a term. `last`: the time of the last event of the log."""
-        self.heard(last)
         wall, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         self._seen = (wall, elapsed_s)
+        if last > self._line(elapsed_s):
+            self._at, self._at_elapsed_s = last, elapsed_s
         now = self._time_at(wall, elapsed_s, last)
         self._ahead_at_start = self._ahead
         return now

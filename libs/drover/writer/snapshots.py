@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from drover.domain.decider import Decider
+from drover.domain.decider import Decider, Migration
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import (
     SnapshotDamaged,
@@ -39,6 +39,12 @@ def snapshot_version(decider: Decider[Any]) -> str:
     schema = msgspec.json.encode(_without_texts(msgspec.json.schema(decider.state)), order="deterministic")
     text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
     return hashlib.sha256(text).hexdigest()[:16]
+
+
+def readable_versions(decider: Decider[Any]) -> dict[str, Migration | None]:
+    """Return the versions of snapshots that a program can read, its own first, and how their state becomes one of the
+    present form."""
+    return {snapshot_version(decider): None, **decider.image_migrations}
 
 
 def _without_texts(schema: Any) -> Any:
@@ -72,7 +78,7 @@ class Snapshotter:
         self._store = store
         self._sources: tuple[SnapshotSource, ...] = (store,) if archived is None else (store, archived)
         self._version = snapshot_version(decider)
-        self._migrations = {**decider.image_migrations, self._version: None}
+        self._migrations = readable_versions(decider)
         self._every = every_events
         self._clock = clock or SystemClock()
         self._saved_n = 0

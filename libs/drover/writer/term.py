@@ -5,34 +5,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-import structlog
 from uuid_utils import uuid4, uuid7
 
-from drover.bus.messages import NOT_LEADER, Accepted, Outcome, Rejected, Submission
-from drover.domain.decider import Decider, Rejection, Tick
-from drover.domain.errors import Code
-from drover.domain.event import Event, TermStarted
+from drover.bus.messages import NOT_LEADER
+from drover.domain.decider import Decider
+from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit, EventLog, LogFull
 from drover.service import tracing
 from drover.writer import metrics, refusals
+from drover.writer.answers import Answers
 from drover.writer.clock import Clock
-from drover.writer.deadlines import PARKED_FOR, Deadlines
 from drover.writer.fold import Fold
-from drover.writer.idempotency import split_id
 from drover.writer.intake import Intake, Pending
 from drover.writer.lease import Lease
 from drover.writer.partition_time import PartitionTime
+from drover.writer.quarantine import Quarantine
 from drover.writer.refusals import Refusal
-from drover.writer.repeats import Repeats
 from drover.writer.room import Room
 from drover.writer.snapshots import Snapshotter
-from drover.writer.spans import record_committed, record_decided
+from drover.writer.spans import record_decided
+from drover.writer.ticks import TickPending, Ticks
 from drover.writer.turn import (
     FIRST_COMMANDS_MAX,
     TURN_COMMANDS_MAX,
@@ -41,7 +38,6 @@ from drover.writer.turn import (
     decide_into,
 )
 
-QUARANTINE_MAX: Final = 1_000
 IDLE_MAX_S: Final = 30.0
 """An idle writer checks the clock at least this often (in seconds), because timers of the event loop stop while a
 machine sleeps."""
@@ -50,26 +46,14 @@ STEPS_TO_THE_SOCKET: Final = 3
 flusher."""
 
 S = TypeVar("S")
-log = structlog.get_logger("drover.writer")
-
-
-class _TickPending:
-    """The command `Tick` in the queue. Nobody waits for its outcome."""
-
-    def __init__(self) -> None:
-        self.submission: Submission[Any] = Submission(str(uuid7()), "clock", Tick())
-
-    def settle(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Rejected):
-            log.error("tick_refused", code=outcome.code, message=outcome.message, alert=True)
 
 
 class Term(Generic[S]):
     """Runs one decider as the leader of its partition. Discarded at the end of the term.
 
     At most one commit is being stored. Commands that arrive meanwhile are decided on the state after it, in order, and
-    form the next commit. So the state is ahead of the log by up to these two commits. If the log refuses one, both are
-    void, and so is this object.
+    form the next commit. So the state is ahead of the log by up to these two commits. If another leader has written to
+    the log, both are void, and so is this object.
 
     If the log is full, the term goes on as read-only: it answers what records no event, and refuses the rest with
     LOG_FULL, until the log has stored another `TermStarted`.
@@ -94,27 +78,23 @@ class Term(Generic[S]):
         self.decider = decider
         self.fold = fold
         self.epoch = epoch
-        self._result_of = decider.answer
         self._log = event_log
         self._lease = lease
         self._intake = intake
-        self._clock = clock
         self._time = time_
         self._reload = reload
         self._snapshotter = snapshotter
         self._committed = committed
-        self._deadlines = Deadlines(decider.context)
+        self._ticks = Ticks(decider, clock)
+        self._quarantine = Quarantine(decider.context)
         self._codec = Codec.of(decider)
+        self._answers = Answers(decider, event_log, lease, self._codec)
         self._gathering = Turn()
         """The turn of commands that are decided and wait until the commit before them is stored."""
         self._flight: asyncio.Task[int] | None = None
         self._flight_id = ""
         """The id of the commit that is being stored."""
         self._sent: Turn | None = None
-        self._barred: OrderedDict[str, None] = OrderedDict()
-        self._barred_now: frozenset[str] = frozenset()
-        self._repeats = Repeats(event_log, self._codec, self._outcome_of)
-        self._quiet_until_s = float("-inf")
         self._draining = False
         self._over = False
         self._holder = ""
@@ -145,16 +125,20 @@ class Term(Generic[S]):
         )
         commit = Commit(str(uuid4()), epoch, self._codec.encode([event]))
         seq = await self._log.append(commit, self.fold.seq)
+        self.fold.begin_term(event)
         self.fold.state = self.decider.evolve(self.fold.state, event)
         self.fold.commit = commit.id
-        self.fold.seq, self.fold.n, self.fold.at, self.fold.epoch = seq, event.n, now, epoch
+        self.fold.seq, self.fold.n, self.fold.at = seq, event.n, now
         self.epoch = epoch
+        metrics.EPOCH.labels(self.decider.context, self._log.partition.name).set(epoch)
+        metrics.POSITION.labels(self.decider.context, self._log.partition.name).set(seq)
         self._committed(seq)  # the leader before may have died before it announced its last commits
 
     async def _look_for_room(self) -> None:
         """If the log is full, try to start the term again."""
         if not self.room.is_full or self.room.look_in_s:
             return
+        self._now()  # a clock that was set meanwhile ends the term: the next one compares it with that of NATS
         try:
             await self._start()
         except LogFull as full:
@@ -179,7 +163,7 @@ class Term(Generic[S]):
 
     def _put_back(self, taken: Sequence[Pending]) -> None:
         """Put commands back to the front of the queue, to be decided again."""
-        self._intake.waiting.extendleft(pending for pending in reversed(taken) if not isinstance(pending, _TickPending))
+        self._intake.waiting.extendleft(pending for pending in reversed(taken) if not isinstance(pending, TickPending))
 
     def end(self) -> None:
         """End the term, because the lease is lost: stop after the commit that is being stored. Waiting commands get
@@ -211,7 +195,7 @@ class Term(Generic[S]):
                     try:
                         await self._let_the_commit_out()
                     finally:  # also when cancelled: answer what has landed
-                        self._answer(answerable)
+                        self._answers.give(answerable)
                 elif not await self._wait_for_work():
                     return
         finally:
@@ -242,13 +226,13 @@ class Term(Generic[S]):
     async def _decide(self) -> None:
         """Decide waiting commands and add them to the turn, until it is full."""
         now = self._now()
-        ticking = not self._draining and not self.room.is_full and self._deadlines.is_due(self._next_deadline(), now)
+        ticking = not self._draining and not self.room.is_full and self._ticks.is_due(self.fold.state, now)
         waiting = self._intake.waiting
         if not (waiting or ticking) or self._gathering.is_full or self._snapshotter.is_due(self.fold):
             return
         metrics.WAITING.labels(self.decider.context, self._log.partition.name).set(len(waiting))
         if ticking:
-            waiting.appendleft(tick := _TickPending())
+            waiting.appendleft(tick := TickPending())
         turn, first, started = self._gathering, len(self._gathering.taken), time.perf_counter()
         try:
             commands_max = TURN_COMMANDS_MAX
@@ -261,18 +245,18 @@ class Term(Generic[S]):
                 self.fold,
                 waiting,
                 now=now,
-                barred=self._barred_now,
+                barred=self._quarantine.keys,
                 commands_max=commands_max,
                 read_only=self.room.is_full,
             )
         except EvolveFault as fault:
             await self._recover(fault.pending)
             if ticking and fault.pending is tick:
-                self._note_tick(tick, now)  # park it: it would fail again at once
+                self._ticks.note(tick, self._gathering, self.fold.state, now)  # park it: it would fail again at once
             return
         if ticking:
             assert tick in self._gathering.taken
-            self._note_tick(tick, now)
+            self._ticks.note(tick, self._gathering, self.fold.state, now)
         if tracing.recorder is not None:
             record_decided(turn.taken[first:], self.decider.context, started)
 
@@ -333,7 +317,7 @@ class Term(Generic[S]):
             return True
         if self._flight is None and self._intake.waiting:
             return True
-        wake_at = self._deadlines.wake_at(self._next_deadline())
+        wake_at = self._ticks.wake_at(self.fold.state)
         delay = IDLE_MAX_S
         if self.room.is_full:  # deadlines wait, too
             wake_at, delay = None, self.room.look_in_s
@@ -351,40 +335,6 @@ class Term(Generic[S]):
             timer.cancel()
         return True
 
-    def _next_deadline(self) -> datetime | None:
-        try:
-            return self.decider.next_deadline(self.fold.state)
-        except Exception:
-            # Without a deadline no timer of this context fires, but commands go on and the writer does not crash-loop.
-            if self._clock.elapsed_s() >= self._quiet_until_s:
-                self._quiet_until_s = self._clock.elapsed_s() + PARKED_FOR.total_seconds()
-                log.exception("next_deadline_raised", context=self.decider.context, alert=True)
-                metrics.PARKED.labels(self.decider.context).inc()
-            return None
-
-    def _answer(self, turn: Turn) -> None:
-        context = self.decider.context
-        seq = turn.mark.seq
-        if turn.recorded:
-            outcome_of = self._outcome_of
-            for pending, events in turn.recorded:
-                pending.settle(outcome_of(events, seq))
-            metrics.COMMANDS.labels(context, "committed").inc(len(turn.recorded))
-            if tracing.recorder is not None:
-                record_committed(turn, self._log.partition)
-        if not (turn.answered or turn.repeated):
-            return
-        # Refusals and reads depend on no commit of ours, only on the lease; repeats depend on the log.
-        valid = self._lease.is_valid()
-        for pending, outcome in turn.answered:
-            pending.settle(outcome if valid else NOT_LEADER)
-            if type(outcome) is Rejected:
-                metrics.REFUSALS.labels(context, outcome.code).inc()
-        metrics.COMMANDS.labels(context, "answered" if valid else "not_leader").inc(len(turn.answered))
-        if turn.repeated:
-            self._repeats.answer(turn.repeated)
-            metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
-
     async def _close(self) -> None:
         """Wait for the commit that is being stored. All commands without a commit get NOT_LEADER, which callers always
         retry."""
@@ -393,59 +343,27 @@ class Term(Generic[S]):
         if self._flight is not None and not self._flight.done():
             await asyncio.wait((self._flight,))
         if self._flight is not None and self._flight.exception() is None:
-            self._answer(self._land())
+            self._answers.give(self._land())
         self.ended_clean = self._flight is None and not self._gathering.payload
         for turn in (self._sent, self._gathering):
             for pending in turn.taken if turn else ():
                 pending.settle(NOT_LEADER)
         self._intake.turn_away()
         self._intake.answer_probes(refusals.term_over(self._log.partition))
-        await self._repeats.close()
-
-    def _note_tick(self, tick: _TickPending, now: datetime) -> None:
-        headway = any(pending is tick for pending, _ in self._gathering.recorded)
-        parked_before = self._deadlines.parked_total
-        self._deadlines.after_tick(self._next_deadline(), now, made_headway=headway)
-        if self._deadlines.parked_total > parked_before:
-            metrics.PARKED.labels(self.decider.context).inc()
-
-    def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:
-        """Make the outcome of a recorded command from its events alone, so that a repeat gets the same outcome."""
-        try:
-            result = self._result_of(events)
-            if type(result) is Rejection:
-                return Rejected(result.code, result.message, result.details, seq)
-            return Accepted(seq, result)
-        except Exception:
-            # The command took effect; only its result could not be built.
-            log.exception("answer_raised", context=self.decider.context)
-            return Rejected(Code.INTERNAL, "The command took effect, but its result could not be built", None, seq)
+        await self._answers.close()
 
     async def _recover(self, culprit: Pending) -> None:
         """Load the state from the log again, because `evolve` failed for an event, and decide the commands of the
         unsent turn again. The command with that event is refused."""
-        self._barred[split_id(culprit.submission.id)[0]] = None
-        while len(self._barred) > QUARANTINE_MAX:
-            self._barred.popitem(last=False)
-        self._barred_now = frozenset(self._barred)
-        metrics.QUARANTINED.labels(self.decider.context).inc()
-        log.error(
-            "command_quarantined",
-            context=self.decider.context,
-            command=type(culprit.submission.command).__name__,
-            id=culprit.submission.id,
-            alert=True,
-        )
+        self._quarantine.add(culprit)
         void, self._gathering = self._gathering, Turn()
         self._put_back(void.taken)
         if self._flight is not None:
             await asyncio.wait((self._flight,))
         if not await self._void_what_did_not_fit():
             if self._flight is not None:
-                self._answer(self._land())
+                self._answers.give(self._land())
             self.fold = await self._reload(self.fold.seq)
-        if isinstance(culprit, _TickPending):
-            self._deadlines.after_tick(self._next_deadline(), self._now(), made_headway=False)
 
     def _now(self) -> datetime:
         return self._time.now(self.fold.at)

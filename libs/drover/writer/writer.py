@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -27,6 +26,7 @@ from drover.writer.clock import Clock, SystemClock
 from drover.writer.fold import Fold
 from drover.writer.intake import Intake, LocalPending, Probe
 from drover.writer.lease import Lease
+from drover.writer.loading import Loader
 from drover.writer.nats_lease import ClockSkewed
 from drover.writer.partition_time import ClockStepped, PartitionTime
 from drover.writer.refusals import Refusal
@@ -36,10 +36,6 @@ from drover.writer.term import Term
 S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
-NEARLY_THERE_S: Final = 1.0
-"""A state counts as being at the end of the log if reading the rest of the log took less than this."""
-FOLDING_SNAPSHOT_S: Final = 300.0
-"""How often a writer that reads a long part of the log saves its state, so that a restart does not begin anew."""
 OPENING_TRIES_MAX: Final = 20
 """How many times a writer tries to open a term. A try fails if an old leader writes meanwhile. An old leader that has
 lost its lease stops after the commit that it is storing, so a few tries are enough."""
@@ -90,6 +86,7 @@ class Writer(Generic[S]):
         self._log = event_log
         self._lease = lease
         self._snapshotter = snapshotter
+        self._loader = Loader(decider, event_log, snapshotter)
         self._clock = clock or SystemClock()
         self._time = PartitionTime(self._clock)
         self._serve = serve
@@ -98,8 +95,6 @@ class Writer(Generic[S]):
         self.intake.overflowed = metrics.REFUSALS.labels(decider.context, Code.OVERLOADED).inc
         self.loaded = asyncio.Event()
         """Set once the state was at the end of the log for the first time."""
-        self._loading: tuple[Fold[S], int] | None = None
-        """The state while it is loaded, and the end of the log."""
         self._fold: Fold[S] | None = None
         """The state of a standby. Never one that is still being loaded."""
         self._other_history: OfAnotherHistory | None = None
@@ -141,11 +136,10 @@ class Writer(Generic[S]):
             self._term.drain()
         if self._task is None:
             return
-        try:
-            await asyncio.wait_for(asyncio.shield(self._task), DRAIN_S)
-        except TimeoutError:
+        await asyncio.wait((self._task,), timeout=DRAIN_S)
+        if not self._task.done():
             log.error("writer_did_not_drain", context=self.partition.context)
-        except Exception as error:
+        elif not self._task.cancelled() and (error := self._task.exception()) is not None:
             log.warning("writer_ended", context=self.partition.context, error=repr(error))
         await end(self._task)
 
@@ -180,10 +174,7 @@ class Writer(Generic[S]):
         """Return None if this process leads or could lead at once: its state is at the end of the log."""
         if self._term is not None or self._fold is not None:
             return None
-        if self._loading is None:
-            return f"The state of {self.partition} is not loaded yet."
-        fold, end = self._loading
-        return f"The state of {self.partition} is being loaded: it is at {fold.seq} of {end}."
+        return self._loader.progress()
 
     async def probe(self) -> Refusal | None:
         """Ask the loop that decides commands whether it would accept one now. Answers within PROBE_S."""
@@ -234,7 +225,7 @@ class Writer(Generic[S]):
 
     async def _load_until_stopped(self) -> bool:
         """Load the state. Return False if this process was asked to stop: a long log would take too long."""
-        loading = asyncio.create_task(self._load())
+        loading = asyncio.create_task(self._loader.load())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((loading, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -248,46 +239,6 @@ class Writer(Generic[S]):
             return True
         finally:
             await end(loading, stopping)
-            self._loading = None
-
-    async def _load(self) -> Fold[S]:
-        """Load the state up to the end of the log: from the latest snapshot and the commits after it."""
-        fold = await self._snapshotter.load() or Fold(self.decider)
-        await self._refuse_another_history(fold)
-        loop = asyncio.get_running_loop()
-        save_at = loop.time() + FOLDING_SNAPSHOT_S
-
-        def take(commit: StoredCommit) -> None:
-            nonlocal save_at
-            fold.apply(commit)
-            if loop.time() > save_at and not self._snapshotter.is_saving:
-                save_at = loop.time() + FOLDING_SNAPSHOT_S
-                self._snapshotter.take(fold)
-
-        # The log grows while a long part of it is read, so read on until only a moment is left.
-        took_s = float("inf")
-        while took_s > NEARLY_THERE_S:
-            began = time.perf_counter()
-            last = await self._log.last()
-            self._loading = fold, last.seq if last else 0
-            await follow(self._log, fold.seq, take, until=last.seq if last else 0)
-            took_s = time.perf_counter() - began
-        return fold
-
-    async def _reload(self, until: int) -> Fold[S]:
-        """Load the state up to the commit `until`, the last one of this term."""
-        fold = await self._snapshotter.load() or Fold(self.decider)
-        await follow(self._log, fold.seq, fold.apply, until=until)
-        return fold
-
-    async def _refuse_another_history(self, fold: Fold[S]) -> None:
-        """Raise OfAnotherHistory if a snapshot of any version does not belong to the log: then the log, or the
-        snapshots, were swapped."""
-        remedy = f"remove the snapshots with `drover snapshots forget {self.partition.context}`."
-        refuse = partial(refuse_another_history, self._log, what="The snapshot", remedy=remedy)
-        await refuse(seq=fold.seq, commit=fold.commit)
-        for info in await self._snapshotter.known():
-            await refuse(seq=info.seq, commit=info.commit)
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
         """Follow the log until this process holds the lease. Return False if it was asked to stop."""
@@ -324,8 +275,6 @@ class Writer(Generic[S]):
             log.warning("partition_time_ahead", context=context, partition=name, ahead_s=self._time.ahead_s, alert=True)
         metrics.AHEAD_SECONDS.labels(context, name).set(self._time.ahead_s)
         metrics.LEADER.labels(context, name).set(1)
-        metrics.EPOCH.labels(context, name).set(term.epoch)
-        metrics.POSITION.labels(context, name).set(term.fold.seq)
         self._term = term
         self._fold = None  # from here on the fold is ahead of the log
         if self._stopping.is_set():
@@ -370,7 +319,7 @@ class Writer(Generic[S]):
                 self._clock,
                 time_=self._time,
                 epoch=fold.epoch + 1,
-                reload=self._reload,
+                reload=self._loader.reload,
                 snapshotter=self._snapshotter,
                 committed=self._committed,
             )

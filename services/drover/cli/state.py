@@ -30,7 +30,7 @@ from drover.history.checkpoints import FoldCheckpoints, refuse_another_past
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.postgres.pool import open_pool
 from drover.writer.fold import Fold, decode_image
-from drover.writer.snapshots import snapshot_version
+from drover.writer.snapshots import readable_versions
 
 EVENTS_PER_TELLING: Final = 1_000
 
@@ -85,7 +85,7 @@ async def _checkpoint(data_dir: Path | None, log: EventLog, at: datetime) -> byt
     archived = None if target.archive is None else ArchivedSnapshots(open_store(target.archive))
     try:
         async with open_pool(target.postgres, NAME, 1) as pool:
-            return await FoldCheckpoints(pool, archived).before(log.partition, snapshot_version(decider), at)
+            return await FoldCheckpoints(pool, archived).before(log.partition, readable_versions(decider), at)
     except POSTGRES_AWAY:
         return None
 

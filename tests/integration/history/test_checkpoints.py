@@ -30,12 +30,12 @@ class Archive:
     async def put(self, partition, version, seq, at, image):
         if self.is_away:
             raise ConnectionError("the archive is away")
-        self.images[at] = image
+        self.images[version, at] = image
 
     async def nearest_before(self, partition, version, at):
         if self.is_damaged:
             raise SnapshotDamaged("checksum differs")
-        fitting = [moment for moment in self.images if moment <= at]
+        fitting = [key for key in self.images if key[0] == version and key[1] <= at]
         return self.images[max(fitting)] if fitting else None
 
 
@@ -67,7 +67,7 @@ async def test_old_checkpoints_are_thinned_with_every_new_one(pool):
     kept = await moments(pool)
     assert len(kept) < 35
     assert START in kept
-    found = await checkpoints.before(FLEET, "v1", START + timedelta(hours=12))
+    found = await checkpoints.before(FLEET, {"v1": None}, START + timedelta(hours=12))
     assert msgspec.msgpack.decode(found, type=FoldImage).at == START, "that of the day is as near as it gets"
 
 
@@ -76,9 +76,9 @@ async def test_one_state_of_each_day_goes_to_the_archive_and_is_found_there(pool
     checkpoints = FoldCheckpoints(pool, archive)
     for number in range(4 * HOURLY_DAYS):
         await save(checkpoints, number + 1, START + number * timedelta(hours=6))
-    assert sorted(archive.images) == [START + timedelta(days=day) for day in range(HOURLY_DAYS)]
+    assert sorted(archive.images) == [("v1", START + timedelta(days=day)) for day in range(HOURLY_DAYS)]
     assert min(await moments(pool)) > START + timedelta(days=9), "Postgres keeps a month of them"
-    found = await checkpoints.before(FLEET, "v1", START + timedelta(days=3, hours=5))
+    found = await checkpoints.before(FLEET, {"v1": None}, START + timedelta(days=3, hours=5))
     assert msgspec.msgpack.decode(found, type=FoldImage).at == START + timedelta(days=3)
 
 
@@ -87,7 +87,7 @@ async def test_a_damaged_state_in_the_archive_only_makes_the_way_longer(pool):
     archive.is_damaged = True
     checkpoints = FoldCheckpoints(pool, archive)
     await save(checkpoints, 1, START)
-    found = await checkpoints.before(FLEET, "v1", START + timedelta(days=3))
+    found = await checkpoints.before(FLEET, {"v1": None}, START + timedelta(days=3))
     assert msgspec.msgpack.decode(found, type=FoldImage).at == START
 
 
@@ -98,15 +98,15 @@ async def test_an_archive_that_is_away_is_tried_again_with_the_next_checkpoint(p
     await save(checkpoints, 1, START)
     archive.is_away = False
     await save(checkpoints, 2, START + timedelta(minutes=5))
-    assert list(archive.images) == [START]
+    assert list(archive.images) == [("v1", START)]
 
 
 async def test_checkpoints_of_a_version_that_runs_beside_this_one_stay(pool):
     checkpoints = FoldCheckpoints(pool)
     await save(checkpoints, 1, START, "older")
     await save(checkpoints, 1, START, "newer")
-    await checkpoints.forget_others(FLEET, "newer")
-    await checkpoints.forget_others(FLEET, "older")
+    await checkpoints.forget_others(FLEET, {"newer"})
+    await checkpoints.forget_others(FLEET, {"older"})
     assert await moments(pool, "older") == await moments(pool, "newer") == [START]
 
 
@@ -115,7 +115,7 @@ async def test_checkpoints_that_no_program_has_written_for_a_month_are_removed(p
     await save(checkpoints, 1, START, "older")
     await save(checkpoints, 1, START, "newer")
     await pool.execute("UPDATE drover.fold_checkpoints SET written_at = now() - interval '31 days'")
-    await checkpoints.forget_others(FLEET, "newer")
+    await checkpoints.forget_others(FLEET, {"newer"})
     assert await moments(pool, "older") == []
     assert await moments(pool, "newer") == [START], "its own stay"
 
@@ -130,3 +130,27 @@ async def test_the_newest_of_each_version_is_listed_and_read(pool):
     assert msgspec.msgpack.decode(await latest(checkpoints, FLEET, "v1"), type=FoldImage).seq == 2
     with pytest.raises(SnapshotDamaged):
         [chunk async for chunk in checkpoints.read(msgspec.structs.replace(infos[0], seq=9))]
+
+
+@pytest.mark.parametrize("where", ["Postgres", "the archive"])
+async def test_a_state_of_an_earlier_version_is_found_and_converted(pool, where):
+    """Otherwise the first question about a time before an upgrade would fold the log from its first event."""
+    checkpoints = FoldCheckpoints(pool, Archive() if where == "the archive" else None)
+    await save(checkpoints, 1, START, "oldest")
+    await save(checkpoints, 2, START + timedelta(days=1), "older")
+    await save(checkpoints, 3, START + timedelta(days=2), "newer")
+    if where == "the archive":
+        await pool.execute("DELETE FROM drover.fold_checkpoints WHERE version = 'older'")
+    versions = {"newer": None, "older": lambda state: {"was": state}}
+    found = await checkpoints.before(FLEET, versions, START + timedelta(days=1, hours=5))
+    image = msgspec.msgpack.decode(found, type=FoldImage)
+    assert (image.seq, msgspec.msgpack.decode(image.state)) == (2, {"was": None})
+    assert await checkpoints.before(FLEET, versions, START + timedelta(hours=5)) is None, "nobody can read the oldest"
+
+
+async def test_checkpoints_of_earlier_versions_that_can_be_read_stay(pool):
+    checkpoints = FoldCheckpoints(pool)
+    await save(checkpoints, 1, START, "older")
+    await pool.execute("UPDATE drover.fold_checkpoints SET written_at = now() - interval '31 days'")
+    await checkpoints.forget_others(FLEET, {"newer", "older"})
+    assert await moments(pool, "older") == [START]

@@ -26,15 +26,15 @@ class Saju:
         self.ask = office.ask
         self.bus = office.bus
         self.do = office.bus.do
-        self.ended_long_ago: list[dict[str, str]] = []
-        """What the read model says of tests that the writer may have forgotten."""
+        self.ended_tests: list[dict[str, str]] = []
+        """What the read model says of ended tests, which the writer may have forgotten."""
         self._read, office.pool.fetchrow = office.pool.fetchrow, self._fetchrow
 
     async def _fetchrow(self, query, *args, timeout=None):  # noqa: ASYNC109
         pool = self.office.pool
-        if '"completed_at" <' not in query or pool.rows is None:
+        if '"completed_at" IS NOT NULL' not in query or pool.rows is None:
             return await self._read(query, *args, timeout=timeout)
-        rows, pool.rows = pool.rows, self.ended_long_ago
+        rows, pool.rows = pool.rows, self.ended_tests
         try:
             return await self._read(query, *args, timeout=timeout)
         finally:
@@ -201,7 +201,7 @@ async def test_a_test_that_the_writer_has_forgotten_is_not_recorded_again(saju):
     saju.user()
     row = {"id": T1, "user_id": ANN, "status": "processing", "created_at": "2026-02-01T00:00:00Z"}
     saju.reads()
-    saju.ended_long_ago = [{"id": T1}]
+    saju.ended_tests = [{"id": T1, "ended_at": NOW}]
     answer = await saju.ask("POST", "saju_tests", [row, row, {"user_id": ANN}])
     body = await answer.json()
     assert (answer.status, body["code"], body["details"]["accepted"]) == (409, "23505", [2])
@@ -213,6 +213,17 @@ async def test_a_test_that_the_writer_has_forgotten_is_not_recorded_again(saju):
     assert (await saju.ask("POST", "saju_tests", row, **MERGE)).status == 404, "as for an update"
     saju.office.pool.rows = None
     assert (await saju.ask("POST", "saju_tests", row)).status == 503, "nobody can tell"
+
+
+@pytest.mark.req("SY-06", "YR-13")
+@pytest.mark.parametrize(("ended_in_s", "status"), [(-60, 201), (86_400, 409)])
+async def test_a_test_that_ended_in_the_future_may_be_forgotten_too(saju, ended_in_s, status):
+    """The times of rows are a day ahead after a clock was. What ended a moment ago, the writer itself knows."""
+    saju.user()
+    saju.reads()
+    saju.ended_tests = [{"id": T1, "ended_at": (datetime.now(UTC) + timedelta(seconds=ended_in_s)).isoformat()}]
+    row = {"id": T1, "user_id": ANN, "status": "processing", "created_at": NOW}
+    assert (await saju.ask("POST", "saju_tests", row)).status == status
     assert (await saju.ask("POST", "saju_tests", {"user_id": ANN})).status == 201, "a new id needs no look"
 
 

@@ -186,7 +186,7 @@ async def test_the_id_of_forgotten_work_is_not_given_again(office, path):
         "job_assignments": {"job_id": job_id, "device_id": device_id(1)},
         "task_devices": {"task_id": job_id, "device_id": device_id(1)},
     }
-    office.pool.rows = [{"id": NOBODY}]
+    office.pool.rows = [{"id": NOBODY, "ended_at": "2026-02-01T00:00:00Z"}]
     answer = await office.ask("POST", path, bodies[path] | {"id": NOBODY})
     assert (await told(answer))[:2] == (409, "23505")
     office.pool.rows = None

@@ -34,7 +34,7 @@ class Kept:
     def keep(self, fold):
         self.images.append(encode_image(fold))
 
-    async def before(self, partition, version, at):
+    async def before(self, partition, versions, at):
         self.asked += 1
         fitting = [image for image in self.images if msgspec.msgpack.decode(image, type=FoldImage).at <= at]
         return fitting[-1] if fitting else None

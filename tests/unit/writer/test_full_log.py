@@ -1,6 +1,7 @@
 """A writer whose log is full: it refuses what it would have to record, answers the rest, and goes on by itself."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -10,7 +11,10 @@ from drover.domain.event import TermStarted
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import Commit
 from drover.testing.lease import LocalLease
+from drover.testing.scenario import NOON
 from drover.testing.waiting import eventually
+from drover.writer import writer as writer_module
+from drover.writer.nats_lease import ClockSkewed
 from drover.writer.refusals import RefusalCode
 from drover.writer.room import LOOK
 
@@ -168,6 +172,49 @@ async def test_a_writer_that_stops_while_the_log_is_full_hands_over(bench):
             assert (await standby.submit(Ask(), by="t")).result == 0
 
 
+async def test_a_stop_does_not_wait_for_a_look_for_room_that_gets_no_answer(bench, monkeypatch):
+    monkeypatch.setattr(writer_module, "DRAIN_S", 0.05)
+    async with bench.leading() as writer:
+        fill(bench)
+        await writer.submit(Add(1), by="t")
+        bench.log.flowing.clear()
+        bench.clock.advance(seconds=LOOK.max_s)
+        waiting = writer.submit(Ask(), by="t")
+        await asyncio.sleep(0)
+        await asyncio.wait_for(writer.stop(), 5)
+        assert (await waiting).code == Code.NOT_LEADER
+    bench.log.flowing.set()
+    bench.log.bytes_max = None
+    async with bench.leading() as writer:
+        assert (await writer.submit(Ask(), by="t")).result == 0
+
+
+async def test_a_new_log_that_is_full_is_led_and_begins_once_there_is_room(bench):
+    fill(bench)
+    async with bench.leading() as writer:
+        assert (await writer.submit(Ask(), by="t")).result == 0
+        assert await writer.submit(Add(1), by="t") == LOG_FULL
+        assert not bench.log.events()
+        await make_room(bench, writer)
+        assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+    assert kinds(bench) == [TermStarted, Added]
+
+
+async def test_a_snapshot_that_is_due_is_taken_while_the_log_is_full(bench):
+    async with bench.leading(snapshot_every=3) as writer:
+        await writer.submit(Add(1), by="t")
+        fill(bench)
+        outcomes = await asyncio.gather(*(writer.submit(Add(2), by="t") for _ in range(5)))
+        assert outcomes == [LOG_FULL] * 5
+        await make_room(bench, writer)
+        await writer.submit(Add(4), by="t")
+        fill(bench)
+        await writer.submit(Add(8), by="t")
+        assert (await writer.submit(Ask(), by="t")).result == 5
+    infos = await bench.snapshots.infos(bench.log.partition)
+    assert infos and all(info.seq <= len(bench.log._commits) for info in infos)
+
+
 async def test_a_writer_that_was_overtaken_while_its_log_was_full_gives_up_its_term(bench):
     async with bench.leading() as writer:
         fill(bench)
@@ -179,6 +226,29 @@ async def test_a_writer_that_was_overtaken_while_its_log_was_full_gives_up_its_t
         writer.intake.arrived.set()
         await eventually(lambda: writer.leading.is_set() and writer.epoch == 10)
         assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+
+
+@pytest.mark.req("YR-13")
+async def test_a_wrong_clock_is_noticed_before_a_look_for_room_stores_an_event(bench):
+    class RightLease(LocalLease):
+        """It refuses a clock that differs from that of NATS, as the real one does."""
+
+        async def acquire(self):
+            if bench.clock.now() > NOON + timedelta(hours=1):
+                raise ClockSkewed(86_400.0)
+            await super().acquire()
+
+    async with bench.leading(lease=RightLease()) as writer:
+        fill(bench)
+        await writer.submit(Add(1), by="t")
+        bench.clock.set_wall(days=1)
+        bench.log.bytes_max = None
+        bench.clock.advance(seconds=LOOK.max_s)
+        writer.intake.arrived.set()
+        await eventually(lambda: not writer.leading.is_set() or len(bench.log.events()) > 1)
+        bench.clock.set_wall(days=-1)
+        await eventually(lambda: writer.leading.is_set() and writer.epoch == 2, within_s=10)
+    assert [event.at < NOON + timedelta(hours=1) for event in bench.log.events()] == [True, True]
 
 
 async def test_an_evolve_that_raises_behind_a_commit_that_does_not_fit_loses_neither(bench):

@@ -18,6 +18,18 @@ def test_what_is_older_than_ten_minutes_is_forgotten():
     assert set(remembered.by_key) == {"b"}
 
 
+def test_time_that_does_not_count_makes_nothing_older():
+    remembered, restored = Remembered(), Remembered()
+    remembered.absorb(NOON, ids("a"))
+    remembered.skip(timedelta(days=1))
+    restored.restore(list(remembered.entries()))
+    for memory in (remembered, restored):
+        memory.absorb(NOON + timedelta(days=1, minutes=9), ids("b"))
+        assert set(memory.by_key) == {"a", "b"}
+        memory.absorb(NOON + timedelta(days=1, minutes=11), ids("c"))
+        assert set(memory.by_key) == {"b", "c"}
+
+
 def test_beyond_the_number_the_oldest_are_forgotten(monkeypatch):
     monkeypatch.setattr(idempotency, "REMEMBERED_MAX", 3)
     remembered = Remembered()

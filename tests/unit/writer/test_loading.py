@@ -8,6 +8,7 @@ from drover.eventlog.log import Commit
 from drover.eventlog.snapshots import MemorySnapshots
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
+from drover.writer import loading
 from drover.writer import writer as writer_module
 from drover.writer.refusals import RefusalCode
 from tests.unit.writer.conftest import Add, Added, Ask, HeldLog, SlowLog
@@ -64,7 +65,8 @@ async def test_control_without_the_comparison_two_histories_are_mixed(saved, mon
     async def believed(*_, **more):
         pass
 
-    monkeypatch.setattr(writer_module, "refuse_another_history", believed)
+    for module in (loading, writer_module):
+        monkeypatch.setattr(module, "refuse_another_history", believed)
     other = HeldLog(saved.log.partition)
     saved.log, snapshots = other, saved.snapshots
     saved.snapshots = MemorySnapshots()
@@ -128,7 +130,7 @@ async def slow(bench):
 @pytest.mark.req("YR-07")
 async def test_a_writer_is_ready_and_asks_for_the_lease_only_when_its_state_is_at_the_end_of_the_log(slow):
     async with slow.writer().running() as writer:
-        await eventually(lambda: writer._loading is not None)
+        await eventually(lambda: writer._loader._loading is not None)
         assert writer.why_not_ready() == "The state of tally/main is being loaded: it is at 0 of 2."
         assert not slow.lock.locked(), "it holds the lease and could not lead"
         slow.log.reading.set()
@@ -146,7 +148,7 @@ async def test_a_standby_is_ready_too_when_it_has_caught_up(slow):
 
 @pytest.mark.req("YR-07")
 async def test_what_was_written_while_a_long_log_was_read_is_read_before_the_writer_is_ready(slow, monkeypatch):
-    monkeypatch.setattr(writer_module, "NEARLY_THERE_S", 0.0)
+    monkeypatch.setattr(loading, "NEARLY_THERE_S", 0.0)
     ends = []
     last = slow.log.last
 
@@ -155,23 +157,23 @@ async def test_what_was_written_while_a_long_log_was_read_is_read_before_the_wri
         if len(ends) < 3:
             await slow.log.append(Commit(f"c{found.seq}", 1, b""), found.seq)
         else:
-            monkeypatch.setattr(writer_module, "NEARLY_THERE_S", 60.0)
+            monkeypatch.setattr(loading, "NEARLY_THERE_S", 60.0)
         ends.append(found.seq)
         return found
 
     slow.log.last = growing
     writer = slow.writer()
     slow.log.reading.set()
-    fold = await writer._load()
+    fold = await writer._loader.load()
     assert fold.seq == ends[-1] == 5
 
 
 @pytest.mark.req("YR-06")
 async def test_a_state_that_takes_long_to_fold_is_saved_on_the_way(slow, monkeypatch):
-    monkeypatch.setattr(writer_module, "FOLDING_SNAPSHOT_S", -1.0)
+    monkeypatch.setattr(loading, "FOLDING_SNAPSHOT_S", -1.0)
     slow.log.reading.set()
     writer = slow.writer()
-    await writer._load()
+    await writer._loader.load()
     await writer._snapshotter.settle()
     assert await slow.snapshots.infos(slow.log.partition)
 
@@ -180,7 +182,7 @@ async def test_a_state_that_takes_long_to_fold_is_saved_on_the_way(slow, monkeyp
 async def test_a_writer_that_is_still_loading_stops_when_it_is_asked_to(slow):
     async with asyncio.timeout(5):
         async with slow.writer().running() as writer:
-            await eventually(lambda: writer._loading is not None)
+            await eventually(lambda: writer._loader._loading is not None)
 
 
 @pytest.mark.req("YR-14")

@@ -2,6 +2,8 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.errors import Code
 from drover.domain.event import TermStarted
@@ -9,6 +11,7 @@ from drover.testing.waiting import eventually
 from drover.writer.intake import Intake
 
 from .conftest import (
+    TALLY,
     Add,
     Added,
     AlarmRang,
@@ -158,14 +161,27 @@ async def test_a_deadline_that_does_not_go_away_is_parked_and_the_writer_goes_on
     async with bench.leading() as writer:
         writer.state.stuck = True
         await writer.submit(SetAlarm(0), by="t")
-        await eventually(lambda: writer._term._deadlines.parked_total == 1)
+        await eventually(lambda: writer._term._ticks.parked_total == 1)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert writer._term._deadlines.parked_total == 1
+        assert writer._term._ticks.parked_total == 1
         assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
         bench.clock.advance(seconds=61)
         await writer.submit(Add(1), by="t")
-        await eventually(lambda: writer._term._deadlines.parked_total == 2)
+        await eventually(lambda: writer._term._ticks.parked_total == 2)
+
+
+async def test_a_deadline_whose_event_cannot_be_folded_is_parked_once_and_the_writer_goes_on(bench):
+    def evolve(state, event):
+        if isinstance(event, AlarmRang):
+            raise RuntimeError("evolve")
+        return TALLY.evolve(state, event)
+
+    async with bench.leading(decider=replace(TALLY, evolve=evolve)) as writer:
+        await writer.submit(SetAlarm(1), by="t")
+        bench.clock.advance(seconds=1)
+        assert isinstance(await writer.submit(Add(1), by="t"), Accepted)
+        assert writer._term._ticks.parked_total == 1
 
 
 async def test_a_deadline_behind_a_crowd_of_reads_is_not_parked(bench):
@@ -174,7 +190,7 @@ async def test_a_deadline_behind_a_crowd_of_reads_is_not_parked(bench):
         bench.clock.advance(seconds=61)
         await asyncio.gather(*(writer.submit(Ask(), by="t") for _ in range(600)))
         await eventually(lambda: any(isinstance(event, AlarmRang) for event in bench.log.events()))
-        assert writer._term._deadlines.parked_total == 0
+        assert writer._term._ticks.parked_total == 0
 
 
 async def test_what_follows_from_a_command_sees_its_effect_and_belongs_to_its_commit(bench):

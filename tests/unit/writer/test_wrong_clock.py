@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 
 from drover.domain.event import TermStarted
+from drover.testing.clock import VirtualClock
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
+from drover.writer.partition_time import PartitionTime
 
 from .conftest import Add, AlarmRang, SetAlarm
 
@@ -114,3 +116,34 @@ async def test_a_clock_that_is_a_second_behind_the_last_event_is_no_trouble(benc
     async with bench.leading() as writer:
         await writer.submit(Add(1), by="t")
     assert [event.ahead_s for event in terms(bench)] == [0.0, 0.0]
+
+
+async def test_a_clock_that_jumps_ahead_does_not_make_a_repeated_command_take_effect_twice(bench):
+    async with bench.leading() as writer:
+        first = await writer.submit(Add(5), by="t", id="c1")
+    bench.clock.set_wall(days=1)
+    async with bench.leading() as writer:
+        await writer.submit(Add(1), by="t")
+        assert await writer.submit(Add(5), by="t", id="c1") == first
+
+
+async def test_the_same_holds_within_one_process(bench):
+    async with bench.leading() as writer:
+        first = await writer.submit(Add(5), by="t", id="c1")
+        bench.clock.set_wall(days=1)
+        writer.submit(Add(1), by="t")  # wakes the writer, which sees the set clock
+        await eventually(lambda: writer.leading.is_set() and writer.epoch == 2, within_s=10)
+        await writer.submit(Add(1), by="t")
+        assert await writer.submit(Add(5), by="t", id="c1") == first
+
+
+def test_a_standby_follows_the_time_of_a_leader_that_has_lost_some():
+    """Nobody led for three hours. Then a new process did, which knew only the time of the last event."""
+    clock = VirtualClock()
+    time = PartitionTime(clock)
+    ahead = clock.now() + timedelta(days=1)
+    time.heard(ahead)
+    clock.advance(hours=3)
+    time.heard(ahead + timedelta(seconds=5))
+    clock.advance(seconds=10)
+    assert time.start_term(ahead + timedelta(seconds=5)) == ahead + timedelta(seconds=15)

@@ -12,6 +12,7 @@ from drover.domain.identity.events import SessionArchived
 from drover.domain.identity.policy import FIRED_AT_ONCE_MAX
 from drover.domain.identity.sessions import expire
 from drover.domain.identity.state import Identity
+from drover.domain.identity.timer_keys import ARCHIVING, EXPIRY
 
 
 def next_deadline(identity: Identity) -> datetime | None:
@@ -31,8 +32,8 @@ def _fire(identity: Identity, now: datetime, *, left: int) -> Decision:
 
 
 def _due(identity: Identity, kind: str, subject: str, now: datetime) -> list[Event]:
-    if kind == "s":
+    if kind == EXPIRY:
         return [expire(identity.sessions[subject], now)]
-    if kind == "a":
+    if kind == ARCHIVING:
         return [SessionArchived(subject)]
     return expire_alert(identity.alerts, subject)

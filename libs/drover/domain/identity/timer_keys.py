@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 EXPIRY: Final = "s"
+ARCHIVING: Final = "a"
 
 
 def expiry(session_id: str) -> str:
@@ -12,4 +13,4 @@ def expiry(session_id: str) -> str:
 
 
 def archiving(session_id: str) -> str:
-    return f"a:{session_id}"
+    return f"{ARCHIVING}:{session_id}"
