@@ -48,7 +48,7 @@ async def read_back(client, context):
     whole = JetStreamLog(client, Partition(context, ALL))
     last = await whole.last()
     found = []
-    async with whole.read(0) as reader:
+    async with whole.read((await state_of(client, context)).first_seq - 1) as reader:
         while not found or found[-1].seq < last.seq:
             found += await reader.next()
     return found
