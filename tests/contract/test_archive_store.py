@@ -14,7 +14,7 @@ from drover.archive.store import FileMissing
 from drover.archive.writing import record_bottom, writing
 from tests.bucket import KEY_ID, SECRET
 from tests.chunks import each
-from tests.unit.archive.conftest import Stream, all_of
+from tests.unit.archive.conftest import BEGAN, Stream, all_of
 
 pytestmark = pytest.mark.req("YR-03")
 BYTES_MAX = 100
@@ -116,7 +116,7 @@ async def test_snapshots_lie_beside_the_segments_and_are_verified_too(store):
         async with writing(store, "fleet") as opened:
             for _ in range(2):
                 await opened.add_snapshot(
-                    partition="p0", version="v1", seq=seq, commit=f"fleet-{seq}", chunks=each(state)
+                    partition="p0", version="v1", seq=seq, commit=f"fleet-{seq}", saved_at=BEGAN, chunks=each(state)
                 )
     archive = await Archive.open(store, "fleet")
     newest, older = archive.snapshots("p0")
@@ -138,7 +138,9 @@ async def test_a_version_that_leads_out_of_the_folder_is_no_version(store):
     await create(store, Stream().grown(1).logs)
     async with writing(store, "fleet") as opened:
         with pytest.raises(ValueError, match="file name"):
-            await opened.add_snapshot(partition="main", version="../../x", seq=1, commit="c", chunks=each(b""))
+            await opened.add_snapshot(
+                partition="main", version="../../x", seq=1, commit="c", saved_at=BEGAN, chunks=each(b"")
+            )
 
 
 @pytest.fixture

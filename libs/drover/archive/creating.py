@@ -68,10 +68,12 @@ async def create(
     up_to: int | None = None,
     before: datetime | None = None,
     progress: Progress = no_progress,
+    sweep: bool = True,
 ) -> Archived:
     """Copy all commits, or those up to a position or before a time. `logs`: one for each partition of the context.
 
-    If it is interrupted, the archive is complete up to the last finished segment.
+    If it is interrupted, the archive is complete up to the last finished segment. `sweep`: whether to look through all
+    files for those that an interrupted run left behind.
     """
     context = logs[0].partition.context
     async with writing(store, context, [log.partition.name for log in logs]) as archive:
@@ -79,14 +81,15 @@ async def create(
         ends = await ends_of(logs)
         end = max(ends.values(), default=0)
         await _same_history(index, logs, end)
-        await archive.sweep(end)
+        if sweep:
+            await archive.sweep(end)
         had = (index.last, index.commits, index.events)
         if end > had[0]:
             of = await _events_to_come(logs, index)
             work = _Work(archive, _Stop(up_to, before), progress, of)
             async with aclosing(placed_commits(logs, ends, index.last)) as fresh:
                 await work.run(fresh)
-        return Archived(context, index.last, index.commits - had[1], index.events - had[2], len(index.segments), end)
+        return Archived(context, index.last, index.commits - had[1], index.events - had[2], index.count, end)
 
 
 class _Work:
@@ -99,7 +102,7 @@ class _Work:
         self._done = 0
         self._writer: SegmentWriter | None = None
         self._kept = len(self._index.segments)
-        """How many segments stay as they are. The segment that is being written comes after them."""
+        """How many segments after the volumes stay as they are. The segment that is being written comes after them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
         turn = 0
@@ -129,12 +132,12 @@ class _Work:
         if index.segments and not index.segments[-1].is_full:
             again = index.segments[-1]
         self._kept = len(index.segments) - (again is not None)
-        before = Index(index.context, index.partitions, index.segments[: self._kept])
-        writer = SegmentWriter(index, before.last, before.ordinals())
+        known = index.ordinals(self._kept)
+        writer = SegmentWriter(index, index.last_before(self._kept), known)
         if again is not None:
             store = self._archive.store
             data = await load_segment(store, index.context, again)
-            await asyncio.to_thread(_copy, decoded(store, index, again, data, before.ordinals()), writer)
+            await asyncio.to_thread(_copy, decoded(store, index, again, data, known), writer)
         return writer
 
     async def _finish(self) -> None:

@@ -163,12 +163,11 @@ class _Work:
         return min(*lasts.values(), await self._first_since(archive, self._mark.keep_since))
 
     async def _first_since(self, archive: Archive, moment: datetime) -> int:
-        for segment in archive.index.segments:
-            if segment.last_at >= moment or segment is archive.index.segments[-1]:
-                async with aclosing(archive.commits(segment.first - 1)) as commits:
-                    async for placed in commits:
-                        if placed.commit.stored_at >= moment:
-                            return placed.commit.seq
+        after = await archive.end_before(moment)
+        async with aclosing(archive.commits(after)) as commits:
+            async for placed in commits:
+                if placed.commit.stored_at >= moment:
+                    return placed.commit.seq
         return archive.last
 
     async def refill(self) -> Restored:

@@ -55,9 +55,10 @@ def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
     every = sorted(snapshots, key=lambda one: one.seq)
     last_of_days = {(one.partition, one.version, one.saved_at.date()): one for one in every}
     kept = {one.file for one in last_of_days.values()}
+    same: dict[tuple[str, str], list[ArchivedSnapshot]] = {}
     for one in every:
-        same = [other for other in every if (other.partition, other.version) == (one.partition, one.version)]
-        kept |= {newest.file for newest in same[-GENERATIONS:]}
+        same.setdefault((one.partition, one.version), []).append(one)
+    kept |= {newest.file for ones in same.values() for newest in ones[-GENERATIONS:]}
     return [one for one in every if one.file in kept]
 
 
