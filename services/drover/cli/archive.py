@@ -138,12 +138,14 @@ async def restore_command(
             if damaged := await one.verify(tell):
                 raise damaged[0]
     async with place_of(data_dir, forget=forget) as place:
-        wholes = [_whole(one) for one in archives if one.index.segments]
+        archives = [one for one in archives if one.last]
+        wholes = [_whole(one) for one in archives]
         for whole in wholes:
             await place.look(whole, forget=forget)
-        for whole in wholes:
+        for one, whole in zip(archives, wholes, strict=True):
             with bar(f"restore {whole.context}", quiet=as_json, unit="commits") as tell:
                 restored = await place.put(whole, tell, forget=forget)
+            await place.put_snapshots(one)
             if as_json:
                 print_json(restored)
             else:
