@@ -32,9 +32,10 @@ from drover.archive.index import (
     load_index,
     snapshot_name,
 )
-from drover.archive.segment import LEVEL
 from drover.archive.store import ArchiveStore
 from drover.archive.volumes import make_volume
+
+SNAPSHOT_LEVEL: Final = 6
 
 
 class Writing:
@@ -157,7 +158,7 @@ class _Packed:
         self._chunks = chunks
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
+        compress = zstandard.ZstdCompressor(level=SNAPSHOT_LEVEL, write_checksum=True).compressobj()
         async for chunk in self._chunks:
             if data := compress.compress(chunk):
                 yield self._counted(data)
