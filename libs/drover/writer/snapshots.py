@@ -41,6 +41,11 @@ def snapshot_version(decider: Decider[Any]) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
+def readable_versions(decider: Decider[Any]) -> frozenset[str]:
+    """Return the versions of the snapshots that a decider's writer can start from."""
+    return frozenset({*decider.image_migrations, snapshot_version(decider)})
+
+
 def _without_texts(schema: Any) -> Any:
     """Take the docstrings out of a schema: a better sentence is not another form."""
     if isinstance(schema, dict):
