@@ -55,8 +55,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     """The contexts whose writer the user runs. It may write events, leases and snapshots, and answer commands."""
     restores: bool = False
-    """Whether the user may write to any log without a lease, recreate its stream, switch reactors on and off, and
-    change the number of replicas."""
+    """Whether the user may write events and snapshots of any context without a lease, recreate its stream, switch
+    reactors on and off, and change the number of replicas."""
     reads: tuple[str, ...] = ()
     """The contexts whose log the user may read. A writer of a context may read it anyway."""
     resumes: bool = False
@@ -125,7 +125,7 @@ def publishes(user: User) -> list[str]:
     if user != USERS["pages"]:
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE") for stream in STREAMS)
         found.add("$JS.API.INFO")  # checks that JetStream is enabled
-    if user.writes or user.resumes:
+    if user.writes or user.resumes or user.restores:
         found.add(f"$JS.API.STREAM.MSG.GET.{SNAPSHOTS}")
     if user.writes or user.leads or user.looks:
         found.add(f"$JS.API.STREAM.MSG.GET.{LEASES}")
@@ -146,7 +146,7 @@ def publishes(user: User) -> list[str]:
         found.update(f"$JS.API.STREAM.PURGE.{context.upper()}" for context in CONTEXTS)
     found.update(f"$KV.{BUCKET}.{name}.*" for name in user.leads)
     if user.restores:
-        found.update(f"evt.{context}.*" for context in CONTEXTS)
+        found.update(f"{kind}.{context}.{rest}" for kind, rest in (("evt", "*"), ("snap", ">")) for context in CONTEXTS)
         found.update(f"$JS.API.STREAM.UPDATE.{stream}" for stream in (*STREAMS, LEDGER))
         found.add(f"$JS.API.STREAM.INFO.{LEDGER}")
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")

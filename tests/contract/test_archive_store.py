@@ -116,12 +116,7 @@ async def test_snapshots_lie_beside_the_segments_and_are_verified_too(store):
         async with writing(store, "fleet") as opened:
             for _ in range(2):
                 await opened.add_snapshot(
-                    partition="p0",
-                    version="v1",
-                    seq=seq,
-                    commit=f"fleet-{seq}",
-                    saved_at=BEGAN,
-                    chunks=each(state),
+                    partition="p0", version="v1", seq=seq, commit=f"fleet-{seq}", saved_at=BEGAN, chunks=each(state)
                 )
     archive = await Archive.open(store, "fleet")
     newest, older = archive.snapshots("p0")

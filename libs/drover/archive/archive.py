@@ -7,6 +7,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
+from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
@@ -14,10 +15,20 @@ import zstandard
 
 from drover.archive.errors import ArchiveMissing, FileDamaged
 from drover.archive.in_thread import in_thread
-from drover.archive.index import COPY_ADVICE, INDEX_NAME, ArchivedSnapshot, Index, load_index
+from drover.archive.index import (
+    COPY_ADVICE,
+    INDEX_NAME,
+    ArchivedSnapshot,
+    Index,
+    Segment,
+    Volume,
+    last_ordinals,
+    load_index,
+)
 from drover.archive.segment import decoded, load_segment
 from drover.archive.store import ArchiveStore, FileMissing
 from drover.archive.text import Placed
+from drover.archive.volumes import Volumes
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -43,12 +54,9 @@ class Archive:
         self.store: Final = store
         self.context: Final = context
         self.index = index
-        self._ends: list[int] = []
-        """The sequence of the last commit of each segment, for `number_of`."""
+        self._volumes = Volumes(store, context)
         self._verified: set[str] = set()
         """Checksums of segments whose commits this object has checked. Another read need not check them again."""
-        self._ordinals: tuple[int, dict[str, int]] = (0, {})
-        """How many segments were counted, and by partition the number of the last event in these segments."""
         self._kept: tuple[str, list[Placed]] = ("", [])
         """File name and commits of the segment that was read last: the next search is often in the same one."""
 
@@ -60,7 +68,6 @@ class Archive:
     async def reload(self) -> None:
         """Read the index again: it may have grown."""
         self.index = (await load_index(self.store, self.context))[0]
-        self._ordinals = (0, {})
 
     @property
     def first(self) -> int:
@@ -83,6 +90,67 @@ class Archive:
         """The partitions that have archived events."""
         return self.index.ordinals().keys()
 
+    # Segments
+
+    async def segment_at(self, number: int) -> Segment:
+        """Return a segment by its number, from 0 on. Raises FileDamaged if the volume that lists it is damaged."""
+        volume, rest = self._volume_of(number)
+        return self.index.segments[rest] if volume is None else (await self._volumes.segments(volume))[rest]
+
+    def _volume_of(self, number: int) -> tuple[Volume | None, int]:
+        """Return the volume that lists a segment, None if no volume does; and the segment's number there."""
+        for volume in self.index.volumes:
+            if number < volume.segments:
+                return volume, number
+            number -= volume.segments
+        return None, number
+
+    async def number_of(self, seq: int) -> int:
+        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
+        number of segments."""
+        number, segments = 0, self.index.segments
+        for volume in self.index.volumes:
+            if volume.last >= seq:
+                segments = await self._volumes.segments(volume)
+                break
+            number += volume.segments
+        return number + bisect_left(segments, seq, key=lambda segment: segment.last)
+
+    async def segments(self, after: int = 0) -> AsyncGenerator[Segment, None]:
+        """Yield the segments with commits after a position, in order."""
+        for part in self.index.parts:
+            if part.last > after:
+                for segment in [part] if isinstance(part, Segment) else await self._volumes.segments(part):
+                    if segment.last > after:
+                        yield segment
+
+    async def end_before(self, moment: datetime) -> int:
+        """Return the last commit of the segments before the first one that ends at or after a time."""
+        after = 0
+        for part in self.index.parts:
+            if part.last_at >= moment:
+                break
+            after = part.last
+        async with aclosing(self.segments(after)) as segments:
+            async for segment in segments:
+                if segment.last_at >= moment:
+                    break
+                after = segment.last
+        return after
+
+    async def last_number(self, partition: str) -> int | None:
+        """Return the number of the last segment that has events of a partition. None if there is none."""
+        number = self.index.count
+        for part in reversed(self.index.parts):
+            segments = [part]
+            if isinstance(part, Volume) and partition in part.ordinals:
+                segments = [*await self._volumes.segments(part)]
+            for one in reversed(segments):
+                number -= one.segments if isinstance(one, Volume) else 1
+                if partition in one.ordinals:
+                    return number
+        return None
+
     # Commits
 
     async def commits(self, after: int = 0) -> AsyncGenerator[Placed, None]:
@@ -91,39 +159,43 @@ class Archive:
         Use it with `aclosing` if you may not read it to the end.
         """
         position = after
-        while (number := self.number_of(position + 1)) < len(self.index.segments):
-            segment = self.index.segments[number]
+        while (number := await self.number_of(position + 1)) < self.index.count:
+            segment = await self.segment_at(number)
             try:
                 data = await load_segment(self.store, self.context, segment)
             except FileDamaged:
                 await self.reload()
-                if segment in self.index.segments:
+                if await self.has(segment):
                     raise
                 continue  # a writer has replaced it by a larger one
-            async with aclosing(
-                in_thread(decoded(self.store, self.index, segment, data, self._known(number)))
-            ) as found:
+            known = await self._known(number)
+            async with aclosing(in_thread(decoded(self.store, self.index, segment, data, known))) as found:
                 async for placed in found:
                     if placed.commit.seq > position:
                         position = placed.commit.seq
                         yield placed
             self._verified.add(segment.sha256)
 
+    async def has(self, segment: Segment) -> bool:
+        """Whether the archive has exactly this segment."""
+        number = await self.number_of(segment.first)
+        return number < self.index.count and await self.segment_at(number) == segment
+
     async def get(self, seq: int) -> Placed | None:
         """Return the commit at a position, or None if the archive does not have it. Raises FileDamaged."""
-        number = self.number_of(seq)
-        if seq < 1 or number == len(self.index.segments):
+        number = await self.number_of(seq)
+        if seq < 1 or number == self.index.count:
             return None
-        first = self.index.segments[number].first
+        first = (await self.segment_at(number)).first
         return (await self.segment(number))[seq - first]  # a segment has every position of its range
 
     async def segment(self, number: int) -> list[Placed]:
         """Return all commits of a segment. Raises FileDamaged."""
-        segment = self.index.segments[number]
+        segment = await self.segment_at(number)
         if self._kept[0] != segment.file:
             self._kept = ("", [])  # before the next one is read, so that only one is in memory
             data = await load_segment(self.store, self.context, segment)
-            commits = decoded(self.store, self.index, segment, data, self._known(number))
+            commits = decoded(self.store, self.index, segment, data, await self._known(number))
             self._kept = (segment.file, await asyncio.to_thread(list, commits))
             self._verified.add(segment.sha256)
         return self._kept[1]
@@ -131,51 +203,55 @@ class Archive:
     async def previous(self, seq: int) -> Mapping[str, int]:
         """Return, by partition, the sequence of its last commit up to `seq`."""
         found: dict[str, int] = {}
-        for number in range(min(self.number_of(seq), len(self.index.segments) - 1), -1, -1):
-            if len(found) == len(self.index.partitions):
-                break
-            if self.index.segments[number].first <= seq:
-                found = {**await self._lasts(number, seq), **found}
+        number = self.index.count
+        for part in reversed(self.index.parts):
+            segments = [part]
+            if isinstance(part, Volume) and part.first <= seq and not (part.last <= seq and part.lasts):
+                segments = [*await self._volumes.segments(part)]
+            for one in reversed(segments):
+                number -= one.segments if isinstance(one, Volume) else 1
+                if len(found) == len(self.index.partitions):
+                    return found
+                if one.first <= seq:
+                    found = {**await self._lasts(one, number, seq), **found}
         return found
 
-    async def _lasts(self, number: int, seq: int) -> dict[str, int]:
-        segment = self.index.segments[number]
-        if segment.last <= seq and segment.lasts:
-            return segment.lasts
+    async def _lasts(self, part: Volume | Segment, number: int, seq: int) -> dict[str, int]:
+        if part.last <= seq and part.lasts:
+            return part.lasts
         commits = await self.segment(number)
         return {placed.partition: placed.commit.seq for placed in commits if placed.commit.seq <= seq}
 
-    def number_of(self, seq: int) -> int:
-        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
-        number of segments."""
-        segments = self.index.segments
-        if len(self._ends) != len(segments) or (segments and self._ends[-1] != segments[-1].last):
-            self._ends = [segment.last for segment in segments]
-        return bisect_left(self._ends, seq)
-
-    def _known(self, number: int) -> dict[str, int] | None:
-        """Return, by partition, the number of the last event before a segment. None: this object has checked the
-        segment before."""
-        if self.index.segments[number].sha256 in self._verified:
+    async def _known(self, number: int) -> dict[str, int] | None:
+        """By partition, the number of the last event before a segment. None if its commits need not be checked."""
+        if (await self.segment_at(number)).sha256 in self._verified:
             return None
-        before, known = self._ordinals if self._ordinals[0] <= number else (0, {})
-        for segment in self.index.segments[before:number]:
-            known = known | {name: last for name, (_, last) in segment.ordinals.items()}
-        self._ordinals = (number, known)
-        return known
+        volume, rest = self._volume_of(number)
+        if volume is None:
+            return self.index.ordinals(rest)
+        before = self.index.volumes[: self.index.volumes.index(volume)]
+        return last_ordinals([*before, *(await self._volumes.segments(volume))[:rest]])
 
     async def verify(self, progress: Progress = no_progress) -> list[FileDamaged]:
         """Check every byte of every segment and snapshot against index and checksums; return the damage of each
         file."""
         found: list[FileDamaged] = []
-        done = 0
-        for number, segment in enumerate(self.index.segments):
+        number = done = 0
+        for part in self.index.parts:
             try:
-                await self.segment(number)
+                segments = [part] if isinstance(part, Segment) else await self._volumes.segments(part)
             except FileDamaged as damage:
+                assert isinstance(part, Volume), "only volumes were read"
                 found.append(damage)
-            done += segment.events
-            progress(done, self.index.events)
+                segments, number, done = [], number + part.segments, done + part.events
+            for segment in segments:
+                try:
+                    await self.segment(number)
+                except FileDamaged as damage:
+                    found.append(damage)
+                number += 1
+                done += segment.events
+                progress(done, self.index.events)
         for info in self.index.snapshots:
             try:
                 async for _ in self.read_snapshot(info):

@@ -92,7 +92,7 @@ async def create(
             work = _Work(archive, _Stop(up_to, before), progress, of)
             async with aclosing(placed_commits(logs, ends, index.last)) as fresh:
                 await work.run(fresh)
-        return Archived(context, index.last, index.commits - had[1], index.events - had[2], len(index.segments), end)
+        return Archived(context, index.last, index.commits - had[1], index.events - had[2], index.count, end)
 
 
 class _Work:
@@ -105,7 +105,7 @@ class _Work:
         self._done = 0
         self._writer: SegmentWriter | None = None
         self._kept = len(self._index.segments)
-        """How many segments stay as they are. The segment that is being written comes after them."""
+        """How many segments after the volumes stay as they are. The segment that is being written comes after them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
         turn = 0
@@ -135,12 +135,12 @@ class _Work:
         if index.segments and not index.segments[-1].is_full:
             again = index.segments[-1]
         self._kept = len(index.segments) - (again is not None)
-        before = Index(index.context, index.partitions, index.segments[: self._kept])
-        writer = SegmentWriter(index, before.last, before.ordinals())
+        known = index.ordinals(self._kept)
+        writer = SegmentWriter(index, index.last_before(self._kept), known)
         if again is not None:
             store = self._archive.store
             data = await load_segment(store, index.context, again)
-            await asyncio.to_thread(_copy, decoded(store, index, again, data, before.ordinals()), writer)
+            await asyncio.to_thread(_copy, decoded(store, index, again, data, known), writer)
         return writer
 
     async def _finish(self) -> None:

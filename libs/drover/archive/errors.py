@@ -121,6 +121,20 @@ class LogInUse(DroverError):
         self.instance = instance
 
 
+class SnapshotTooOld(DroverError):
+    """Commits would leave a log that no state snapshot contains."""
+
+    def __init__(self, partition: str, snapshot: int, first: int) -> None:
+        stands = f"its newest one is at commit {snapshot}" if snapshot else "it has none"
+        super().__init__(
+            f"The log of {partition} cannot begin at commit {first}: no snapshot of its state is at or above it "
+            f"({stands}). Choose a larger --keep, or start the services until they have saved a snapshot: they do so "
+            "after 50,000 events, and once a day."
+        )
+        self.partition = partition
+        self.first = first
+
+
 class LogNotEmpty(DroverError):
     """The log has other commits than those to be restored."""
 

@@ -1,9 +1,14 @@
-"""The index of a context's archive: a JSON file that lists its segments in order, each with its range and checksum,
-and its snapshots."""
+"""The index of a context's archive: JSON files that list its segments in order, each with its range and checksum, and
+its snapshots.
+
+`index.json` is rewritten with each segment, so it must stay small: it lists the newest segments. The earlier ones are
+listed in volumes, files that are never written again; `index.json` has the range and the checksum of each (`volumes`).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -13,16 +18,20 @@ from drover.archive.errors import ArchiveMissing, FileDamaged
 from drover.archive.store import ArchiveStore, FileMissing
 from drover.archive.text import is_valid_log
 
-FORM: Final = 1
-"""The version of the format of index.json."""
+FORM: Final = 2
+FORMS_READ: Final = (1, 2)
+"""Form 1 has no volumes. It becomes form 2 when it is next written."""
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
 """A segment with this much text, in bytes, is full and never written again."""
+VOLUME_SEGMENTS: Final = 500
+"""How many segments a volume of the index lists."""
 INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
 SNAPSHOTS: Final = "snapshots"
 """The folder of a context's snapshots."""
 COPY_ADVICE: Final = "Restore it from a copy of the archive."
-_NAME: Final = re.compile(r"[a-z0-9_]+\.\d{12,19}-(\d{12,19})(\.g\d+)?\.jsonl\.zst")
+_NAME: Final = re.compile(r"[a-z0-9_]+\.(\d{12,19})-(\d{12,19})(\.g\d+)?\.jsonl\.zst")
+_VOLUME_NAME: Final = re.compile(r"index-(\d{5,})(\.g\d+)?\.json")
 _SNAPSHOT_NAME: Final = re.compile(rf"{SNAPSHOTS}/[a-z0-9_]+-[A-Za-z0-9_.-]{{1,100}}-\d+(\.g\d+)?\.msgpack\.zst")
 
 
@@ -53,6 +62,27 @@ class Segment(msgspec.Struct, frozen=True):
         return self.text_bytes >= SEGMENT_TEXT_BYTES
 
 
+class Volume(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that lists consecutive segments, and what they have in total."""
+
+    file: str
+    size: int
+    sha256: str
+    """Size and checksum of the file."""
+    segments: int
+    first: int
+    last: int
+    first_at: datetime
+    last_at: datetime
+    commits: int
+    events: int
+    bytes: int
+    """The size of the files of its segments."""
+    ordinals: dict[str, tuple[int, int]]
+    lasts: dict[str, int]
+    """As in `Segment`. `lasts` is empty if that of a segment is."""
+
+
 class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A state of a partition, in a file of the archive."""
 
@@ -77,13 +107,19 @@ class Index(msgspec.Struct):
     context: str
     partitions: list[str]
     segments: list[Segment] = []
+    """The segments after those of the volumes. Empty only if there are no volumes either."""
     form: int = FORM
     bottom: dict[str, int] = {}
     """By partition, the sequence of its first commit that NATS still had after the last purge (its bottom)."""
     snapshots: list[ArchivedSnapshot] = []
     generation: int = 0
-    """In a bucket, how many times the archive was opened for writing; names of new files contain this number. Always 0
-    in a folder."""
+    """How many writers a shared store has had. New file names contain it. 0 in a folder."""
+    volumes: list[Volume] = []
+
+    @property
+    def parts(self) -> list[Volume | Segment]:
+        """All volumes, then the segments after them."""
+        return [*self.volumes, *self.segments]
 
     @property
     def bottom_seq(self) -> int:
@@ -99,16 +135,41 @@ class Index(msgspec.Struct):
         return self.segments[-1].last if self.segments else 0
 
     @property
+    def sealed(self) -> int:
+        """How many segments the volumes list."""
+        return sum(volume.segments for volume in self.volumes)
+
+    @property
+    def count(self) -> int:
+        """How many segments the archive has."""
+        return self.sealed + len(self.segments)
+
+    @property
     def commits(self) -> int:
-        return sum(segment.commits for segment in self.segments)
+        return sum(part.commits for part in self.parts)
 
     @property
     def events(self) -> int:
-        return sum(segment.events for segment in self.segments)
+        return sum(part.events for part in self.parts)
 
-    def ordinals(self) -> dict[str, int]:
-        """By partition, the number of the last archived event."""
-        return {name: last for segment in self.segments for name, (_, last) in segment.ordinals.items()}
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    def ordinals(self, kept: int | None = None) -> dict[str, int]:
+        """By partition, the number of the last archived event. `kept`: leave out the segments after the first `kept`
+        ones that are in no volume."""
+        return last_ordinals([*self.volumes, *self.segments[:kept]])
+
+    def last_before(self, kept: int) -> int:
+        """Return the sequence of the last commit in the volumes and the first `kept` segments after them."""
+        before: list[Volume | Segment] = [*self.volumes, *self.segments[:kept]]
+        return before[-1].last if before else 0
+
+
+def last_ordinals(parts: Iterable[Volume | Segment]) -> dict[str, int]:
+    """By partition, the number of the last event in these consecutive volumes and segments."""
+    return {name: last for part in parts for name, (_, last) in part.ordinals.items()}
 
 
 def segment_name(context: str, first: int, last: int, generation: int) -> str:
@@ -122,6 +183,28 @@ def is_segment_name(name: str) -> bool:
 def last_of_name(name: str) -> int:
     """Return the sequence of the last commit of a segment, from its file name."""
     found = _NAME.fullmatch(name)
+    assert found is not None
+    return int(found[2])
+
+
+def first_of_name(name: str) -> int:
+    """Return the sequence of the first commit of a segment, from its file name."""
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    return int(found[1])
+
+
+def volume_name(number: int, generation: int) -> str:
+    return f"index-{number:05d}{_mark(generation)}.json"
+
+
+def is_volume_name(name: str) -> bool:
+    return _VOLUME_NAME.fullmatch(name) is not None
+
+
+def volume_number(name: str) -> int:
+    """Return the number of a volume, from its file name. The first one is 1."""
+    found = _VOLUME_NAME.fullmatch(name)
     assert found is not None
     return int(found[1])
 
@@ -166,7 +249,7 @@ def encode_index(index: Index) -> bytes:
 
 def _check(path: str, index: Index) -> None:
     """Refuse an index in which commits are missing, or with file names that lead out of its folder."""
-    if index.form != FORM:
+    if index.form not in FORMS_READ:
         raise FileDamaged(path, f"it has format {index.form}", f"This program reads format {FORM}: use a newer one.")
     if not is_valid_log(index.context, index.partitions):
         reason = f"{index.context!r} with the partitions {index.partitions} is not a log of Drover"
@@ -176,14 +259,30 @@ def _check(path: str, index: Index) -> None:
     for info in index.snapshots:
         if not is_snapshot_name(info.file):
             raise FileDamaged(path, f"{info.file!r} is not the name of a snapshot", COPY_ADVICE)
-    after, ordinals = 0, dict.fromkeys(index.partitions, 0)
-    for segment in index.segments:
+    if index.volumes and not index.segments:
+        raise FileDamaged(path, "the segments after its volumes are missing", COPY_ADVICE)
+    for volume in index.volumes:
+        if not is_volume_name(volume.file):
+            raise FileDamaged(path, f"{volume.file!r} is not the name of a volume", COPY_ADVICE)
+    check_segments(path, index.segments)
+    check_order(path, index.parts, 0, dict.fromkeys(index.partitions, 0))
+
+
+def check_segments(path: str, segments: Iterable[Segment]) -> None:
+    """Raise FileDamaged if a name could lead out of the folder."""
+    for segment in segments:
         if not is_segment_name(segment.file):
             raise FileDamaged(path, f"{segment.file!r} is not the name of a segment", COPY_ADVICE)
-        if segment.first != after + 1 or segment.commits != segment.last - after:
-            raise FileDamaged(path, f"{segment.file} does not follow commit {after}", COPY_ADVICE)
-        for name, (first, last) in segment.ordinals.items():
+
+
+def check_order(path: str, parts: Iterable[Volume | Segment], after: int, ordinals: dict[str, int]) -> None:
+    """Raise FileDamaged if commits or events are missing between volumes or segments. `after` and `ordinals`: the last
+    commit before them, and by partition the last event; `ordinals` is changed."""
+    for part in parts:
+        if part.first != after + 1 or part.commits != part.last - after:
+            raise FileDamaged(path, f"{part.file} does not follow commit {after}", COPY_ADVICE)
+        for name, (first, last) in part.ordinals.items():
             if name not in ordinals or first != ordinals[name] + 1 or last < first:
-                raise FileDamaged(path, f"events of {name} are missing before {segment.file}", COPY_ADVICE)
+                raise FileDamaged(path, f"events of {name} are missing before {part.file}", COPY_ADVICE)
             ordinals[name] = last
-        after = segment.last
+        after = part.last

@@ -8,7 +8,6 @@ from typing import Final, NoReturn
 
 from drover.archive.archive import Archive
 from drover.archive.errors import ArchiveMissing
-from drover.archive.index import Segment
 from drover.archive.text import Placed
 from drover.eventlog.log import ALL, Commit, LogUnreachable, Partition, StoredCommit
 
@@ -33,9 +32,6 @@ class ArchiveLog:
     def _is_ours(self, placed: Placed) -> bool:
         return self.partition.name in (ALL, placed.partition)
 
-    def _holds_ours(self, segment: Segment) -> bool:
-        return self.partition.name == ALL or self.partition.name in segment.ordinals
-
     @property
     def unsettled(self) -> None:
         return None
@@ -44,11 +40,9 @@ class ArchiveLog:
         raise LogUnreachable("an archive is read-only")
 
     async def last(self) -> StoredCommit | None:
-        segments = self.archive.index.segments
-        for number in range(len(segments) - 1, -1, -1):
-            if self._holds_ours(segments[number]):
-                return (await self.commits_of(number))[-1].commit
-        return None
+        name, end = self.partition.name, self.archive.index.count - 1
+        number = end if name == ALL else await self.archive.last_number(name)
+        return None if number is None or number < 0 else (await self.commits_of(number))[-1].commit
 
     async def get(self, seq: int) -> StoredCommit | None:
         found = await self.archive.get(seq)
@@ -59,16 +53,17 @@ class ArchiveLog:
 
     @asynccontextmanager
     async def read(self, after: int) -> AsyncIterator[ArchiveReader]:
-        yield ArchiveReader(self, after, len(self.archive.index.segments))
+        yield ArchiveReader(self, after, await self.archive.number_of(after + 1), self.archive.index.count)
 
 
 class ArchiveReader:
     """Reads one segment after another. At the end it raises instead of waiting, because nothing more will come."""
 
-    def __init__(self, log: ArchiveLog, after: int, segments: int) -> None:
+    def __init__(self, log: ArchiveLog, after: int, number: int, segments: int) -> None:
+        """`number`: of the first segment to read; `segments`: how many there are."""
         self._log = log
         self._after = after
-        self._number = log.archive.number_of(after + 1)
+        self._number = number
         self._segments = segments
         self._read: list[Placed] = []
 

@@ -7,8 +7,8 @@ it, and services refuse to start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Collection, Sequence
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,14 +20,16 @@ from uuid_utils import uuid4
 
 from drover.archive.archive import Archive, Progress, no_progress
 from drover.archive.creating import create
-from drover.archive.errors import ForeignArchive, LogInUse
-from drover.archive.purging import ARCHIVER
+from drover.archive.errors import ForeignArchive, LogInUse, SnapshotTooOld
+from drover.archive.purging import ARCHIVER, first_since
 from drover.archive.restoring import Restored, restore
+from drover.archive.snapshots import ArchivedSnapshots, archive_snapshot
 from drover.archive.store import ArchiveStore
 from drover.archive.writing import record_bottom
 from drover.eventlog.jetstream import JetStreamLog
-from drover.eventlog.log import Partition
+from drover.eventlog.log import ALL, BelowBottom, EventLog, Partition
 from drover.eventlog.refill import Refill
+from drover.eventlog.snapshots import JetStreamSnapshots, SnapshotInfo, SnapshotSource
 from drover.eventlog.streams import ensure_stream, partitions_of
 from drover.writer.migration_marker import Mark, put_mark, read_marks, remove_mark
 from drover.writer.nats_lease import read_holder
@@ -62,15 +64,22 @@ async def migrate(
     context: str,
     *,
     keep_since: datetime | None = None,
+    versions: Collection[str] = (),
     stage: Stage = no_stage,
 ) -> Migrated:
     """Recreate the stream of a context, or go on with a run that was interrupted.
 
     `keep_since`: commits before this time stay in the archive only. A run that goes on uses the time of the first run.
-    Raises LogInUse if a writer or the archiver leads, NotFoundError if there is no log.
+    `versions`: of the snapshots that writers can start from; needed with `keep_since`.
+    Raises LogInUse if a writer or the archiver leads, NotFoundError if there is no log, SnapshotTooOld if a partition
+    would lose commits that are in none of its snapshots.
     """
-    mark = (await read_marks(client)).get(context) or await _begin(client, context, keep_since)
-    work = _Work(client, store, context, mark, stage)
+    mark = (await read_marks(client)).get(context)
+    if mark is None:
+        if keep_since is not None:  # refused here, because a marked log cannot be used before its migration has ended
+            await _refuse_without_snapshot(client, store, context, keep_since, versions)
+        mark = await _begin(client, context, keep_since)
+    work = _Work(client, store, context, mark, versions, stage)
     info = await _info(client, context)
     if info is not None and (info.config.metadata or {}).get(MIGRATION_KEY) != mark.id:
         if info.state.messages or not mark.archived:
@@ -112,6 +121,43 @@ async def _begin(client: Client, context: str, keep_since: datetime | None) -> M
     return mark
 
 
+async def _refuse_without_snapshot(
+    client: Client, store: ArchiveStore, context: str, moment: datetime, versions: Collection[str]
+) -> None:
+    """Raise SnapshotTooOld unless a snapshot of each partition stands at or above the first commit to keep."""
+    whole = JetStreamLog(client, Partition(context, ALL))
+    last = await whole.last()
+    if last is None:
+        return
+    first = await first_since(whole, moment, last)
+    logs = [JetStreamLog(client, partition) for partition in await partitions_of(client, context)]
+    lasts = [(log, found) for log in logs if (found := await log.last()) is not None]
+    first = min(first, *(found.seq for _, found in lasts))
+    if await log_begins_at(client, context) >= first:
+        return  # nothing leaves
+    sources = (JetStreamSnapshots(client), ArchivedSnapshots(store))
+    for log, _ in lasts:
+        seqs = [info.seq for source in sources if (info := await _newest(source, log, versions)) is not None]
+        if max(seqs, default=0) < first:
+            raise SnapshotTooOld(str(log.partition), max(seqs, default=0), first)
+
+
+async def _newest(source: SnapshotSource, log: EventLog, versions: Collection[str]) -> SnapshotInfo | None:
+    """Return the newest snapshot of these versions that belongs to the log."""
+    for info in await source.infos(log.partition):
+        if info.version in versions and info.seq:
+            with suppress(BelowBottom):
+                found = await log.get(info.seq)
+                if found is not None and found.id == info.commit:
+                    return info
+    return None
+
+
+async def log_begins_at(client: Client, context: str) -> int:
+    """Return the first position that the stream still has."""
+    return int((await client.jetstream().stream_info(context.upper())).state.first_seq)
+
+
 async def _refuse_leaders(client: Client, partitions: tuple[Partition, ...]) -> None:
     """Raise LogInUse if a writer leads, or the archiver, which would purge what is being refilled."""
     for partition in (*partitions, ARCHIVER):
@@ -120,12 +166,21 @@ async def _refuse_leaders(client: Client, partitions: tuple[Partition, ...]) -> 
 
 
 class _Work:
-    def __init__(self, client: Client, store: ArchiveStore, context: str, mark: Mark, stage: Stage) -> None:
+    def __init__(
+        self,
+        client: Client,
+        store: ArchiveStore,
+        context: str,
+        mark: Mark,
+        versions: Collection[str],
+        stage: Stage,
+    ) -> None:
         self.opened: Archive
         self._client = client
         self._store = store
         self._context = context
         self._mark = mark
+        self._versions = versions
         self._stage = stage
 
     async def archive(self) -> None:
@@ -140,10 +195,31 @@ class _Work:
             raise damaged[0]
         await self._same_end(archive)
         if archive.last:
-            first = max(archive.first, await self._first(archive))
+            first = max(archive.first, await self._first(archive, logs))
             await record_bottom(self._store, self._context, dict.fromkeys(archive.index.partitions, first))
         self._mark = msgspec.structs.replace(self._mark, archived=(archive.last, archive.last_commit))
         await put_mark(self._client, self._context, self._mark)
+
+    async def _lowest_snapshot(self, logs: Sequence[EventLog]) -> int:
+        """Copy the newest snapshot of each partition into the archive, as the archiver does before it purges; return
+        the lowest position of the newest archived ones."""
+        snapshots, archived = JetStreamSnapshots(self._client), ArchivedSnapshots(self._store)
+        seqs: list[int] = []
+        for log in logs:
+            if (info := await _newest(snapshots, log, self._versions)) is not None:
+                await archive_snapshot(
+                    self._store,
+                    log.partition,
+                    version=info.version,
+                    seq=info.seq,
+                    commit=info.commit,
+                    saved_at=info.saved_at,
+                    chunks=snapshots.read(info),
+                )
+            if await log.last() is not None:
+                found = await _newest(archived, log, self._versions)
+                seqs.append(found.seq if found else 1)
+        return min(seqs)
 
     async def _fence(self) -> None:
         """Make the stream refuse new messages, so that nothing is written after it was archived."""
@@ -158,20 +234,21 @@ class _Work:
         if (last.seq, last.id) != (archive.last, archive.last_commit) if last else archive.last:
             raise ForeignArchive(self._context, archive.last, "the log has another last commit")
 
-    async def _first(self, archive: Archive) -> int:
-        """Return the first commit to keep in the stream. The last commit of each partition always stays."""
+    async def _first(self, archive: Archive, logs: Sequence[EventLog]) -> int:
+        """Return the first commit to keep in the stream. The last commit of each partition always stays, and the one at
+        its newest snapshot."""
         if self._mark.keep_since is None:
             return 1
         lasts = await archive.previous(archive.last)
-        return min(*lasts.values(), await self._first_since(archive, self._mark.keep_since))
+        first = await self._first_since(archive, self._mark.keep_since)
+        return min(*lasts.values(), await self._lowest_snapshot(logs), first)
 
     async def _first_since(self, archive: Archive, moment: datetime) -> int:
-        for segment in archive.index.segments:
-            if segment.last_at >= moment or segment is archive.index.segments[-1]:
-                async with aclosing(archive.commits(segment.first - 1)) as commits:
-                    async for placed in commits:
-                        if placed.commit.stored_at >= moment:
-                            return placed.commit.seq
+        after = await archive.end_before(moment)
+        async with aclosing(archive.commits(after)) as commits:
+            async for placed in commits:
+                if placed.commit.stored_at >= moment:
+                    return placed.commit.seq
         return archive.last
 
     async def refill(self) -> Restored:

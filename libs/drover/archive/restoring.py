@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from hashlib import blake2b
 from typing import Final, Protocol
@@ -14,7 +14,8 @@ from drover.archive.archive import Progress, no_progress
 from drover.archive.errors import LogNotEmpty, RestoreStopped
 from drover.archive.text import Placed
 from drover.eventlog.log import LogUnreachable, StoredCommit
-from drover.eventlog.refill import BATCH_BYTES, NotTaken, Refill, Returning
+from drover.eventlog.refill import BATCH_BYTES, NotTaken, Packed, Refill, Returning
+from drover.service.tasks import end
 
 TRIES_MAX: Final = 5
 """How many tries in a row may restore no commit. After that the restore stops with an error."""
@@ -75,17 +76,25 @@ class _Digest:
     def __init__(self) -> None:
         self._hash = blake2b()
 
-    def copy(self) -> _Digest:
+    def with_(self, batch: list[Returning]) -> _Digest:
+        """Return the checksum with more commits. This object stays as it is."""
         made = _Digest()
         made._hash = self._hash.copy()
+        made.add(returning.commit for returning in batch)
         return made
 
-    def add(self, commit: StoredCommit) -> None:
-        about = f"{commit.seq} {commit.id} {commit.epoch} {commit.stored_at.timestamp()} {len(commit.payload)}\n"
-        self._hash.update(about.encode() + commit.payload)
+    def add(self, commits: Iterable[StoredCommit]) -> None:
+        """Add commits. It makes no difference how many are added at once."""
+        content = bytearray()
+        for commit in commits:
+            _encoder.encode_into(commit, content, -1)
+        self._hash.update(content)
 
     def value(self) -> bytes:
         return self._hash.digest()
+
+
+_encoder: Final = msgspec.msgpack.Encoder()
 
 
 class _Work:
@@ -112,27 +121,38 @@ class _Work:
                 await asyncio.sleep(RETRY_PAUSE_S)
 
     async def _put_all(self) -> None:
+        """Write the commits, a batch at a time. The next batch is encoded while the server stores one, but sent only
+        when that one is stored."""
         previous = dict(await self._source.previous(self._position))
-        async with aclosing(self._source.commits(self._position)) as commits:
-            async for batch in _batches(commits, previous, self._refill.batch_commits):
-                await self._put(batch)
-
-    async def _put(self, batch: list[Returning]) -> None:
-        digest = self.digest.copy()
-        for returning in batch:
-            digest.add(returning.commit)
-        end = batch[-1].commit.seq
+        digest = self.digest
+        storing: asyncio.Task[None] | None = None
         try:
-            await self._refill.put(batch)
+            async with aclosing(self._source.commits(self._position)) as commits:
+                async for batch in _batches(commits, previous, self._refill.batch_commits):
+                    packed = await asyncio.to_thread(self._refill.pack, batch)
+                    digest = await asyncio.to_thread(digest.with_, batch)
+                    if storing is not None:
+                        await storing
+                    storing = asyncio.create_task(self._put(packed, digest, sum(map(_events, batch))))
+            if storing is not None:
+                await storing
+        finally:
+            if storing is not None:
+                await end(storing)
+
+    async def _put(self, packed: Packed, digest: _Digest, events: int) -> None:
+        """Store a batch. `digest`: over all that this run has restored with it."""
+        try:
+            await self._refill.put(packed)
         except NotTaken:
             # It may be in the log all the same. A batch is there as a whole or not at all.
             there = await already_there(self._refill, self._source)
-            if there not in (self._position, end):
+            if there not in (self._position, packed.last):
                 raise LogNotEmpty(self._refill.context, there, "another writer wrote to it") from None
             if there == self._position:
                 raise
-        self.digest, self._position = digest, end
-        self.events += sum(_events(returning.commit.payload) for returning in batch)
+        self.digest, self._position = digest, packed.last
+        self.events += events
         self._report()
 
     def _report(self) -> None:
@@ -140,7 +160,8 @@ class _Work:
         self._progress(self._position - first + 1, self._source.last - first + 1)
 
 
-def _events(payload: bytes) -> int:
+def _events(returning: Returning) -> int:
+    payload = returning.commit.payload
     return payload.count(b"\n") + (payload != b"" and not payload.endswith(b"\n"))
 
 
@@ -167,21 +188,23 @@ async def _confirm(refill: Refill, source: Source, began: int, restored: _Digest
     digest = _Digest()
     first, last = source.first, source.last
     async with aclosing(source.commits(first - 1)) as ours, aclosing(_read(refill, first - 1, last)) as found:
-        async for there in found:
-            if there.seq > began:
-                digest.add(there)
-            elif not _same((await anext(ours)).commit, there):
-                raise _foreign(refill, there.seq, last)
-            checking(there.seq - first + 1, last - first + 1)
+        async for commits in found:
+            earlier = max(0, began - commits[0].seq + 1)
+            for there in commits[:earlier]:
+                if (await anext(ours)).commit != there:
+                    raise _foreign(refill, there.seq, last)
+            digest.add(commits[earlier:])
+            checking(commits[-1].seq - first + 1, last - first + 1)
     if digest.value() != restored.value():
         raise _foreign(refill, await _first_difference(refill, source, began), last)
 
 
 async def _first_difference(refill: Refill, source: Source, after: int) -> int:
     async with aclosing(source.commits(after)) as ours, aclosing(_read(refill, after, source.last)) as found:
-        async for there in found:
-            if not _same((await anext(ours)).commit, there):
-                return there.seq
+        async for commits in found:
+            for there in commits:
+                if (await anext(ours)).commit != there:
+                    return there.seq
     raise AssertionError("checksums differ, so a commit differs")
 
 
@@ -189,7 +212,8 @@ def _foreign(refill: Refill, seq: int, last: int) -> LogNotEmpty:
     return LogNotEmpty(refill.context, last, f"another writer wrote commit {seq}")
 
 
-async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[StoredCommit, None]:
+async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[list[StoredCommit], None]:
+    """Yield the commits after a position up to another, many at a time."""
     seq = after
     async with refill.read(after) as reader:
         while seq < last:
@@ -198,9 +222,9 @@ async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[StoredC
                     found = await reader.next()
             except TimeoutError as error:
                 raise LogUnreachable(f"no commit within {READ_S:g} s") from error
-            for commit in found[: last - seq]:
-                seq += 1
-                yield commit
+            found = found[: last - seq]
+            seq += len(found)
+            yield found
 
 
 async def already_there(refill: Refill, source: Source) -> int:
@@ -213,16 +237,6 @@ async def already_there(refill: Refill, source: Source) -> int:
         raise LogNotEmpty(refill.context, there.seq, f"the commits to restore end at {source.last}")
     async with aclosing(source.commits(there.seq - 1)) as commits:
         ours = (await anext(commits)).commit
-    if there.seq < source.first or not _same(ours, there):
+    if there.seq < source.first or ours != there:
         raise LogNotEmpty(refill.context, there.seq, "its last commit differs from the one to restore there")
     return there.seq
-
-
-def _same(ours: StoredCommit, there: StoredCommit) -> bool:
-    return (ours.seq, ours.id, ours.epoch, ours.stored_at, ours.payload) == (
-        there.seq,
-        there.id,
-        there.epoch,
-        there.stored_at,
-        there.payload,
-    )

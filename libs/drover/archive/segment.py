@@ -20,8 +20,12 @@ SEGMENT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 writes, are refused."""
 BLOCK_BYTES: Final = 256 * 1024
 """How much text is decompressed and decoded at a time."""
-LEVEL: Final = 6
-"""The compression level of zstd."""
+COMPRESSION: Final = zstandard.ZstdCompressionParameters.from_level(
+    9,
+    window_log=25,  # 32 MiB, a whole segment: the ids of a run come again minutes later
+    min_match=7,  # shorter matches are found in random ids, and take more room than the ids
+    write_checksum=1,  # so that `zstd -t` detects damage without the index
+)
 
 
 class SegmentWriter:
@@ -37,8 +41,7 @@ class SegmentWriter:
         self._lasts: dict[str, int] = {}
         self._text_bytes = 0
         self._packed: list[bytes] = []
-        # With a checksum in the frame, so that `zstd -t` detects damage without the index.
-        self._compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
+        self._compress = zstandard.ZstdCompressor(compression_params=COMPRESSION).compressobj()
         self._write(encode_head(Head(index.context, index.partitions, after)))
 
     @property

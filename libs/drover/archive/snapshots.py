@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +15,7 @@ from drover.archive.index import ArchivedSnapshot
 from drover.archive.store import ArchiveStore
 from drover.archive.writing import writing
 from drover.eventlog.log import Partition
-from drover.eventlog.snapshots import SnapshotDamaged, SnapshotInfo
+from drover.eventlog.snapshots import CHUNK_BYTES, SnapshotDamaged, SnapshotInfo, SnapshotOutdated, SnapshotStore
 from drover.writer.fold import FoldImage
 
 GENERATIONS: Final = 2
@@ -58,10 +59,40 @@ def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
     every = sorted(snapshots, key=lambda one: one.seq)
     last_of_days = {(one.partition, one.version, one.saved_at.date()): one for one in every}
     kept = {one.file for one in last_of_days.values()}
+    same: dict[tuple[str, str], list[ArchivedSnapshot]] = {}
     for one in every:
-        same = [other for other in every if (other.partition, other.version) == (one.partition, one.version)]
-        kept |= {newest.file for newest in same[-GENERATIONS:]}
+        same.setdefault((one.partition, one.version), []).append(one)
+    kept |= {newest.file for ones in same.values() for newest in ones[-GENERATIONS:]}
     return [one for one in every if one.file in kept]
+
+
+async def put_snapshots_back(archive: Archive, store: SnapshotStore) -> None:
+    """Put the newest archived snapshot of each partition and version into a store, for writers of a restored log. Those
+    below the bottom stay in the archive: the log lacks the commits that would have to be added to them.
+
+    A newer snapshot that the store has already stays.
+    """
+    newest: dict[tuple[str, str], ArchivedSnapshot] = {}
+    for one in archive.snapshots():
+        if not one.version.startswith(PAST):
+            newest.setdefault((one.partition, one.version), one)
+    for one in newest.values():
+        if archive.index.bottom.get(one.partition, 1) - 1 <= one.seq <= archive.last:
+            with suppress(SnapshotOutdated):
+                await store.save(
+                    Partition(archive.context, one.partition),
+                    one.version,
+                    _small(archive.read_snapshot(one)),
+                    seq=one.seq,
+                    commit=one.commit,
+                )
+
+
+async def _small(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """Divide chunks so that each fits into a message."""
+    async for chunk in chunks:
+        for begin in range(0, len(chunk), CHUNK_BYTES):
+            yield chunk[begin : begin + CHUNK_BYTES]
 
 
 class ArchivedSnapshots:

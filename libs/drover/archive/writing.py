@@ -17,19 +17,26 @@ import zstandard
 
 from drover.archive.errors import ArchiveIncomplete, ArchiveMissing, FileDamaged, ForeignArchive
 from drover.archive.index import (
+    FORM,
     INDEX_NAME,
     SNAPSHOTS,
+    VOLUME_SEGMENTS,
     ArchivedSnapshot,
     Index,
     Segment,
     encode_index,
+    first_of_name,
     is_segment_name,
+    is_volume_name,
     last_of_name,
     load_index,
     snapshot_name,
+    volume_number,
 )
-from drover.archive.segment import LEVEL
 from drover.archive.store import ArchiveStore
+from drover.archive.volumes import make_volume
+
+SNAPSHOT_LEVEL: Final = 6
 
 
 class Writing:
@@ -44,11 +51,23 @@ class Writing:
         return f"{self.index.context}/{file}"
 
     async def save(self) -> None:
-        """Save the index in one step. Raises ArchiveBusy if another writer has taken over."""
+        """Save the index in one step, in today's form. Raises ArchiveBusy if another writer has taken over."""
+        while len(self.index.segments) > VOLUME_SEGMENTS:
+            await self._seal()
+        self.index.form = FORM
         self._version = await self.store.replace(self.name(INDEX_NAME), encode_index(self.index), self._version)
 
+    async def _seal(self) -> None:
+        """Move the oldest segments into a new volume. The last segment stays: it may still be replaced."""
+        index = self.index
+        oldest = index.segments[:VOLUME_SEGMENTS]
+        volume, data = make_volume(index.context, len(index.volumes) + 1, index.generation, oldest)
+        await self.store.write(self.name(volume.file), data)
+        index.segments, index.volumes = index.segments[VOLUME_SEGMENTS:], [*index.volumes, volume]
+
     async def add_segment(self, kept: int, made: Segment, data: bytes) -> None:
-        """Replace all segments after the first `kept` ones by a new one, then delete the replaced files."""
+        """Replace all segments that come after the volumes and the first `kept` ones by a new one, then delete the
+        replaced files."""
         await self.store.write(self.name(made.file), data)
         replaced = self.index.segments[kept:]
         self.index.segments = [*self.index.segments[:kept], made]
@@ -114,14 +133,21 @@ class Writing:
         """
         index = self.index
         listed = {segment.file for segment in index.segments} | {info.file for info in index.snapshots}
+        listed |= {volume.file for volume in index.volumes}
         there = await self.store.names(index.context)
-        unlisted = [file for file in there if is_segment_name(file) and file not in listed]
+        # A writer only writes behind the volumes, so no volume needs to be read.
+        sealed = index.last_before(0)
+        unlisted = [file for file in there if is_segment_name(file) and first_of_name(file) > sealed]
+        unlisted = [file for file in unlisted if file not in listed]
         for file in unlisted:
             if (last := last_of_name(file)) > end:
                 reason = f"the log ends at {end}, but {file}, which is not in the index, has later commits"
                 raise ForeignArchive(index.context, last, reason)
         snapshots = [f"{SNAPSHOTS}/{file}" for file in await self.store.names(f"{index.context}/{SNAPSHOTS}")]
         unlisted = [file for file in unlisted if last_of_name(file) <= index.last]
+        # A volume with the same number is listed, so nothing needs this one.
+        volumes = [file for file in there if is_volume_name(file) and file not in listed]
+        unlisted += [file for file in volumes if volume_number(file) <= len(index.volumes)]
         # Unfinished files begin with a dot.
         unlisted += [file for file in there if file.startswith(".")]
         unlisted += [file for file in snapshots if file not in listed]
@@ -140,7 +166,7 @@ class _Packed:
         self._chunks = chunks
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        compress = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
+        compress = zstandard.ZstdCompressor(level=SNAPSHOT_LEVEL, write_checksum=True).compressobj()
         async for chunk in self._chunks:
             self.image_bytes += len(chunk)
             if data := compress.compress(chunk):

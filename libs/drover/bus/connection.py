@@ -13,6 +13,7 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from drover.bus.quick_headers import QuickClient
 from drover.domain.errors import DroverError
 from drover.service.reasons import reason_of
 
@@ -77,7 +78,7 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
 
     servers = [part.strip() for part in url.split(",")]
     user, password = _user_of(servers)
-    client = Client()
+    client = QuickClient()
     try:
         await client.connect(
             servers=servers,

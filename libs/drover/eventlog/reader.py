@@ -17,7 +17,7 @@ from nats.errors import Error as NatsError
 
 from drover.domain.backoff import Backoff, Retries
 from drover.eventlog.log import ALL, BelowBottom, Partition, StoredCommit
-from drover.eventlog.stamp import delivered_at
+from drover.eventlog.stamp import delivery_of
 from drover.eventlog.stored import previous_seq, stored_commit
 
 PULL_COMMITS: Final = 256
@@ -240,22 +240,21 @@ class JetStreamReader:
     def _on_commit(self, message: Msg) -> None:
         if self._trouble is not None:
             return  # after a gap: this commit is read again later
-        meta = message.metadata
-        if meta.consumer != self._consumer:
+        delivery = delivery_of(message.reply)
+        if delivery.consumer != self._consumer:
             return  # a late message for an abandoned consumer
-        if meta.sequence.consumer != self._delivered + 1:
+        if delivery.number != self._delivered + 1:
             self._trouble = f"gap after {self._buffered_to}"
             return
         self._delivered += 1
         self._outstanding = max(0, self._outstanding - 1)
         headers = message.headers or {}
-        if self._below_bottom or self._misses_commits(meta.sequence.stream, headers):
+        if self._below_bottom or self._misses_commits(delivery.seq, headers):
             self._below_bottom = True
             return
-        by_server = delivered_at(message.reply)
-        commit = stored_commit(self._partition.stream, meta.sequence.stream, headers, by_server, message.data)
+        commit = stored_commit(self._partition.stream, delivery.seq, headers, delivery.by_server, message.data)
         self._buffered_to = commit.seq
-        self._buffer.append((commit, meta.num_pending))
+        self._buffer.append((commit, delivery.pending))
 
     def _misses_commits(self, seq: int, headers: Mapping[str, str]) -> bool:
         """Whether commits are missing between the last one that was buffered and this one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
 import structlog
@@ -54,6 +54,19 @@ class Returning(msgspec.Struct, frozen=True):
     """The sequence of the commit before it in its partition; 0 if there is none."""
 
 
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive commits, encoded."""
+
+    first: int
+    last: int
+    commands: bytes
+    """All commits but the last one, as commands of the NATS protocol."""
+    subject: str
+    headers: dict[str, str]
+    payload: bytes
+    """The message of the last commit. The server answers only to this one."""
+
+
 class _Ack(msgspec.Struct):
     seq: int = 0
     error: dict[str, object] | None = None
@@ -68,7 +81,7 @@ class Refill:
     def __init__(self, client: Client, context: str) -> None:
         self.context = context
         self.batch_commits = 1
-        """How many commits `put` takes at once. `prepare` raises it if the stream takes batches."""
+        """How many commits a batch may have. `prepare` raises it if the stream takes batches."""
         self._client = client
         self._whole = JetStreamLog(client, Partition(context, ALL))
 
@@ -93,57 +106,79 @@ class Refill:
         """Read the stream after a position."""
         return self._whole.read(after)
 
-    async def put(self, batch: Sequence[Returning]) -> None:
-        """Store consecutive commits, all or none; return when they are on disk. If this raises NotTaken, they may still
-        be stored, now or later."""
-        client, last = self._client, batch[-1]
-        id_ = uuid4().hex if len(batch) > 1 else ""
-        headers = _headers(last, id_, len(batch))
+    def pack(self, batch: Sequence[Returning]) -> Packed:
+        """Encode consecutive commits for `put`. This can be done while the batch before is being stored."""
+        last = batch[-1]
+        assert all(one.commit.id.isprintable() for one in batch), "a line break would end the header"
+        id_ = uuid4().hex.encode() if len(batch) > 1 else b""
+        headers = {
+            COMMIT_HEADER: last.commit.id,
+            EPOCH_HEADER: str(last.commit.epoch),
+            STORED_HEADER: last.commit.stored_at.isoformat(),
+            PREVIOUS_HEADER: str(last.previous),
+        }
         if id_:
-            headers[COMMIT_BATCH_HEADER] = "1"
+            number = str(len(batch))
+            headers |= {BATCH_HEADER: id_.decode(), NUMBER_HEADER: number, COMMIT_BATCH_HEADER: "1"}
+        else:
+            headers[POSITION_HEADER] = str(last.commit.seq - 1)
+        return Packed(
+            first=batch[0].commit.seq,
+            last=last.commit.seq,
+            commands=b"".join(self._commands(batch[:-1], id_)),
+            subject=self._subject(last.partition),
+            headers=headers,
+            payload=last.commit.payload,
+        )
+
+    async def put(self, packed: Packed) -> None:
+        """Store the commits, all or none; return when they are on disk. If this raises NotTaken, they may still be
+        stored, now or later. Never call it before the batch before it was stored."""
+        client = self._client
         try:
-            if id_ and client.is_connected:
+            if packed.commands and client.is_connected:
                 # In one piece, because `publish` needs more time for a message than the server does.
-                await client._send_command(b"".join(self._encoded(batch[:-1], id_)))
-            reply = await client.request(self._subject(last), last.commit.payload, timeout=ANSWER_S, headers=headers)
+                await client._send_command(packed.commands)
+            reply = await client.request(
+                packed.subject, packed.payload, timeout=ANSWER_S, headers=cast(dict[str, Any], packed.headers)
+            )
             ack = _decode(reply.data)
         except (NatsError, OSError, msgspec.DecodeError) as error:
-            raise NotTaken(f"{_named(batch)}: {reason_of(error)}") from error
-        if ack.error is not None or ack.seq != last.commit.seq:
+            raise NotTaken(f"{_named(packed)}: {reason_of(error)}") from error
+        if ack.error is not None or ack.seq != packed.last:
             refused = ack.error and ack.error.get("description", "the server refused it")
-            raise NotTaken(f"{_named(batch)}: {refused or f'it landed at position {ack.seq}'}")
+            raise NotTaken(f"{_named(packed)}: {refused or f'it landed at position {ack.seq}'}")
 
-    def _subject(self, returning: Returning) -> str:
-        return Partition(self.context, returning.partition).subject
+    def _subject(self, partition: str) -> str:
+        return Partition(self.context, partition).subject
 
-    def _encoded(self, batch: Sequence[Returning], id_: str) -> Iterator[bytes]:
+    def _commands(self, batch: Sequence[Returning], id_: bytes) -> Iterator[bytes]:
         """Encode the messages as the commands of the NATS protocol that `publish` would send."""
-        subjects = {returning.partition: self._subject(returning) for returning in batch}
+        subjects = {name: self._subject(name).encode() for name in {returning.partition for returning in batch}}
+        first = b"\r\n%b: %d" % (POSITION_HEADER.encode(), batch[0].commit.seq - 1) if batch else b""
         for number, returning in enumerate(batch, 1):
-            payload = returning.commit.payload
-            pairs = "\r\n".join(map(": ".join, _headers(returning, id_, number).items()))
-            headers = f"NATS/1.0\r\n{pairs}\r\n\r\n".encode()
-            sizes = f"{len(headers)} {len(headers) + len(payload)}"
-            yield b"%b%b%b\r\n" % (f"HPUB {subjects[returning.partition]}  {sizes}\r\n".encode(), headers, payload)
+            commit = returning.commit
+            headers = _HEADERS % (
+                commit.id.encode(),
+                commit.epoch,
+                commit.stored_at.isoformat().encode(),
+                returning.previous,
+                id_,
+                number,
+                first if number == 1 else b"",
+            )
+            size, payload = len(headers), commit.payload
+            yield _COMMAND % (subjects[returning.partition], size, size + len(payload), headers, payload)
 
 
-def _headers(returning: Returning, id_: str, number: int) -> dict[str, str]:
-    commit = returning.commit
-    assert commit.id.isprintable(), "a line break would end the header"
-    headers = {
-        COMMIT_HEADER: commit.id,
-        EPOCH_HEADER: str(commit.epoch),
-        STORED_HEADER: commit.stored_at.isoformat(),
-        PREVIOUS_HEADER: str(returning.previous),
-    }
-    if number == 1:
-        headers[POSITION_HEADER] = str(commit.seq - 1)
-    if id_:
-        headers[BATCH_HEADER] = id_
-        headers[NUMBER_HEADER] = str(number)
-    return headers
+_COMMAND: Final = b"HPUB %b  %d %d\r\n%b%b\r\n"
+"""Subject, size of the headers, size of headers and payload, headers, payload."""
+_HEADERS: Final = (
+    "NATS/1.0\r\n"
+    f"{COMMIT_HEADER}: %b\r\n{EPOCH_HEADER}: %d\r\n{STORED_HEADER}: %b\r\n{PREVIOUS_HEADER}: %d\r\n"
+    f"{BATCH_HEADER}: %b\r\n{NUMBER_HEADER}: %d%b\r\n\r\n"
+).encode()
 
 
-def _named(batch: Sequence[Returning]) -> str:
-    first, last = batch[0].commit.seq, batch[-1].commit.seq
-    return f"commit {first}" if first == last else f"commits {first} to {last}"
+def _named(packed: Packed) -> str:
+    return f"commit {packed.first}" if packed.first == packed.last else f"commits {packed.first} to {packed.last}"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 STORED_HEADER: Final = "Drover-Stored"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT_TOKENS: Final = 9
 """How many parts the reply subject of a delivered message has at least. Newer servers add domain and account."""
-_TIME_IN_SHORT: Final = 7
-_TIME_IN_LONG: Final = 9
+_CONSUMER_IN_SHORT: Final = 3
+_CONSUMER_IN_LONG: Final = 5
 
 
 def stored_at(headers: Mapping[str, str], by_server: datetime) -> datetime:
@@ -20,12 +20,28 @@ def stored_at(headers: Mapping[str, str], by_server: datetime) -> datetime:
     return by_server if first is None else datetime.fromisoformat(first)
 
 
-def delivered_at(reply: str) -> datetime:
-    """Return when the server stored a message. A consumer's message has this time in its reply subject, in nanoseconds.
+class Delivery(NamedTuple):
+    """What the reply subject of a consumer's message says."""
 
-    It is rounded as msgspec rounds the time of a message that was read on its own, so that a commit has the same time
-    both ways. nats-py converts to a float, which changes one time in twelve by a microsecond.
+    consumer: str
+    seq: int
+    """The position in the stream."""
+    number: int
+    """1 for the first message of the consumer, 2 for the second..."""
+    by_server: datetime
+    """When the server stored the message."""
+    pending: int
+    """How many messages are still to come."""
+
+
+def delivery_of(reply: str) -> Delivery:
+    """Read the reply subject of a message. nats-py does it too, but needs four times as long.
+
+    The time, in nanoseconds, is rounded as msgspec rounds the time of a message that was read on its own, so that a
+    commit has the same time both ways. nats-py converts to a float, which changes one time in twelve by a microsecond.
     """
     tokens = reply.split(".")
-    nanoseconds = int(tokens[_TIME_IN_SHORT if len(tokens) == _SHORT_TOKENS else _TIME_IN_LONG])
-    return _EPOCH + timedelta(microseconds=(nanoseconds + 500) // 1000)
+    at = _CONSUMER_IN_SHORT if len(tokens) == _SHORT_TOKENS else _CONSUMER_IN_LONG
+    consumer, _, seq, number, nanoseconds, pending = tokens[at : at + 6]
+    by_server = _EPOCH + timedelta(microseconds=(int(nanoseconds) + 500) // 1000)
+    return Delivery(consumer, int(seq), int(number), by_server, int(pending))

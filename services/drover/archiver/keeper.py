@@ -44,8 +44,8 @@ class ArchiveKeeper:
         """Read the commits from `first` on and below `below` back from the archive and verify them. Raises
         FileDamaged."""
         archive = await self._open()
-        for number in range(archive.number_of(first), archive.number_of(below - 1) + 1):
-            checksum = archive.index.segments[number].sha256
+        for number in range(await archive.number_of(first), await archive.number_of(below - 1) + 1):
+            checksum = (await archive.segment_at(number)).sha256
             if checksum not in self._checked | self._checked_before:
                 await archive.segment(number)
             self._checked.add(checksum)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from nats.aio.client import Client
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,7 @@ from rich.text import Text
 from drover.archive.archive import Archive, archived_contexts
 from drover.archive.creating import Archived, create
 from drover.archive.errors import FileDamaged
+from drover.archive.index import Index
 from drover.archive.opening import open_store
 from drover.cli.archive_target import Whole, place_of
 from drover.cli.bar import bar
@@ -63,12 +65,13 @@ async def list_command(address: str, contexts: tuple[str, ...], each: bool, as_j
     archives = await _archives(address, contexts)
     if as_json:
         for one in archives:
-            print_json(one.index if each else _summary(one))
+            print_json(await _whole_index(one) if each else _summary(one))
         return Exit.OK
     if each:
-        for segment in (segment for one in archives for segment in one.index.segments):
-            times = f"{_minute(segment.first_at)} to {_minute(segment.last_at)}"
-            click.echo(f"{segment.file:<48} {segment.events:>9,} events  {segment.bytes:>11,} bytes  {times}")
+        for one in archives:
+            async for segment in one.segments():
+                times = f"{_minute(segment.first_at)} to {_minute(segment.last_at)}"
+                click.echo(f"{segment.file:<48} {segment.events:>9,} events  {segment.bytes:>11,} bytes  {times}")
         return Exit.OK
     shown = _table("context", "commits", "events", "from", "to", "bytes", "segments")
     for one in archives:
@@ -84,17 +87,23 @@ def _minute(at: datetime | None) -> str:
     return local(at)[: len("2026-01-31 08:00")] if at else "–"
 
 
+async def _whole_index(one: Archive) -> Index:
+    """Return the index with the segments that its volumes list."""
+    segments = [segment async for segment in one.segments()]
+    return msgspec.structs.replace(one.index, segments=segments, volumes=[])
+
+
 def _summary(one: Archive) -> dict[str, Any]:
-    segments = one.index.segments
+    parts = one.index.parts
     return {
         "context": one.context,
         "last": one.index.last,
         "commits": one.index.commits,
         "events": one.index.events,
-        "first_at": segments[0].first_at if segments else None,
-        "last_at": segments[-1].last_at if segments else None,
-        "bytes": sum(segment.bytes for segment in segments),
-        "segments": len(segments),
+        "first_at": parts[0].first_at if parts else None,
+        "last_at": parts[-1].last_at if parts else None,
+        "bytes": one.index.bytes,
+        "segments": one.index.count,
         "snapshots": len(one.index.snapshots),
         "bottom": one.first,
     }
@@ -129,12 +138,14 @@ async def restore_command(
             if damaged := await one.verify(tell):
                 raise damaged[0]
     async with place_of(data_dir, forget=forget) as place:
-        wholes = [_whole(one) for one in archives if one.index.segments]
+        archives = [one for one in archives if one.last]
+        wholes = [_whole(one) for one in archives]
         for whole in wholes:
             await place.look(whole, forget=forget)
-        for whole in wholes:
+        for one, whole in zip(archives, wholes, strict=True):
             with bar(f"restore {whole.context}", quiet=as_json, unit="commits") as tell:
                 restored = await place.put(whole, tell, forget=forget)
+            await place.put_snapshots(one)
             if as_json:
                 print_json(restored)
             else:

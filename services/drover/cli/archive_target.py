@@ -12,9 +12,11 @@ import msgspec
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
+from drover.archive.archive import Archive
 from drover.archive.errors import LogNotEmpty, OtherBeginning, OtherPartitions, ReadModelAhead
 from drover.archive.read_models import forget_read_models, read_model_position
 from drover.archive.restoring import Restored, Source, already_there, restore
+from drover.archive.snapshots import put_snapshots_back
 from drover.bus.connection import connected
 from drover.cli.bar import Bar
 from drover.cli.errors import PostgresUnreachable
@@ -80,6 +82,12 @@ class Place:
         if self._postgres is not None and forget:
             await forget_read_models(self._postgres, context)
         return restored
+
+    async def put_snapshots(self, archive: Archive) -> None:
+        """Store the newest archived snapshots, from which writers start."""
+        snapshots = JetStreamSnapshots(self.client)
+        await snapshots.ensure(replicas=self._replicas)
+        await put_snapshots_back(archive, snapshots)
 
 
 @asynccontextmanager

@@ -50,6 +50,7 @@ CODES: Final[Mapping[str, Exit]] = {
     "drover.archive.errors.OtherBeginning": Exit.CONFIGURATION,
     "drover.archive.errors.OtherPartitions": Exit.CONFIGURATION,
     "drover.archive.errors.ReadModelAhead": Exit.CONFIGURATION,
+    "drover.archive.errors.SnapshotTooOld": Exit.CONFIGURATION,
     "drover.archive.opening.BucketClientMissing": Exit.CONFIGURATION,
     "drover.cli.errors.CredentialsUnreadable": Exit.CONFIGURATION,
     "drover.cli.up.ForeignSettings": Exit.CONFIGURATION,

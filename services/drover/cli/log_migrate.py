@@ -20,8 +20,10 @@ from drover.cli.exits import Exit
 from drover.cli.output import console, print_json
 from drover.cli.running import asynchronous
 from drover.domain.contexts import CONTEXTS
+from drover.domain.deciders import DECIDERS
 from drover.eventlog.streams import partitions_of
 from drover.writer.migration_marker import read_marks
+from drover.writer.snapshots import readable_versions
 
 
 @asynchronous
@@ -34,7 +36,14 @@ async def migrate_command(
             with bar(f"archive {context}", quiet=as_json) as tell:
                 stage: Callable[[str], Tell] = tell.stage
                 try:
-                    made = await migrate(place.client, store, context, keep_since=keep_since, stage=stage)
+                    made = await migrate(
+                        place.client,
+                        store,
+                        context,
+                        keep_since=keep_since,
+                        versions=readable_versions(DECIDERS[context]) if context in DECIDERS else (),
+                        stage=stage,
+                    )
                 except NotFoundError:
                     raise NoSuchLog(context) from None
             if as_json:

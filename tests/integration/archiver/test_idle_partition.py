@@ -112,7 +112,7 @@ async def test_only_what_leaves_is_read_back(divided):
     divided.store.segments_read()
     await divided.round(Keep(bytes=5_000))
     archive = await Archive.open(divided.store, divided.stream.context)
-    expected = range(archive.number_of(first), archive.number_of(await divided.first(BUSY) - 1) + 1)
+    expected = range(await archive.number_of(first), await archive.number_of(await divided.first(BUSY) - 1) + 1)
     names = [f"{divided.stream.context}/{archive.index.segments[number].file}" for number in expected]
     assert 0 < len(names) < len(archive.index.segments) - 2
     assert divided.store.segments_read() == names

@@ -14,10 +14,15 @@ from drover.archive.retention import Keep
 from drover.archive.snapshots import ArchivedSnapshots
 from drover.archiver import context_archiver
 from drover.bus.connection import connected
-from drover.eventlog.log import LastCommitMissing
+from drover.cli.archive_target import Place, Whole
+from drover.cli.bar import bar
+from drover.eventlog.log import BelowBottom, LastCommitMissing
+from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.testing.waiting import eventually
-from drover.writer.nats_writer import prepare
+from drover.writer.nats_writer import nats_writer, prepare
 from tests.integration.archiver.bank_archive import BankArchive
+from tests.integration.writer.bank import Count
+from tests.integration.writer.bank import bank as make_bank
 
 pytestmark = pytest.mark.req("YR-01")
 
@@ -50,6 +55,44 @@ async def test_commits_below_the_snapshot_leave_and_are_read_from_the_archive(ba
     await bank.archiver().round()
     assert await bank.first() == seq
     assert await bank.every_commit() == [*range(1, last + 1)]
+    assert await bank.counted() == 25
+
+
+async def lost_and_restored(bank, *, snapshots):
+    """Let a log with a bottom be lost, with its snapshots, and restore it from the archive."""
+    await bank.take_snapshot()
+    await bank.deposit(5)
+    await bank.archiver().round()
+    assert await bank.first() > 1
+    await bank.client.jetstream().delete_stream(bank.context.upper())
+    await JetStreamSnapshots(bank.client).forget(bank.context)
+    archive, place = await Archive.open(bank.store, bank.context), Place(bank.client, None)
+    with bar("restore", quiet=True) as tell:
+        await place.put(Whole(bank.context, archive.index.partitions, archive), tell, forget=False)
+    if snapshots:
+        await place.put_snapshots(archive)
+    assert await bank.first() == archive.first > 1
+
+
+def writer_without_archive(bank):
+    return nats_writer(bank.client, make_bank(bank.context), instance="bank")
+
+
+@pytest.mark.req("YR-11")
+async def test_after_a_restore_of_a_log_with_a_bottom_a_writer_leads_even_without_the_archive(bank):
+    await lost_and_restored(bank, snapshots=True)
+    async with writer_without_archive(bank).running() as writer:
+        await eventually(writer.leading.is_set, within_s=30)
+        assert (await writer.submit(Count(), by="test")).result == 25
+
+
+@pytest.mark.req("YR-11")
+@pytest.mark.control
+async def test_without_its_snapshots_such_a_log_can_only_be_led_with_the_archive(bank):
+    await lost_and_restored(bank, snapshots=False)
+    with pytest.raises(BelowBottom, match="DROVER_ARCHIVE"):
+        async with writer_without_archive(bank).running() as writer:
+            await writer.wait_failed()
     assert await bank.counted() == 25
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from drover.archive.creating import create
+from drover.archive.folder_store import FolderStore
 from drover.bus.connection import connected
 from drover.cli.checks import platform, retention
 from drover.cli.checks.finding import Scene, Verdict
@@ -50,7 +51,7 @@ async def test_an_archive_that_is_missing_or_complete_is_said_to_be(client, tmp_
     seen = scene(client, tmp_path, DROVER_ARCHIVE=str(tmp_path / "archive"))
     assert (await retention.old_commits_are_archived(seen)).verdict is Verdict.WARN
     for context in CONTEXTS:
-        await create(tmp_path / "archive", [JetStreamLog(client, Partition(context))])
+        await create(FolderStore(tmp_path / "archive"), [JetStreamLog(client, Partition(context))])
     found = await retention.old_commits_are_archived(seen)
     assert (found.verdict, found.found.endswith("at most 0 commits behind")) == (Verdict.OK, True)
 

@@ -8,7 +8,7 @@ import pytest
 from uuid_utils import uuid4
 
 from drover.archive.archive import Archive
-from drover.archive.errors import ArchiveMissing, ForeignArchive, LogInUse
+from drover.archive.errors import ArchiveMissing, ForeignArchive, LogInUse, SnapshotTooOld
 from drover.archive.folder_store import FolderStore
 from drover.archive.migrating import migrate
 from drover.archive.purging import ARCHIVER
@@ -17,14 +17,18 @@ from drover.eventlog import refill
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Commit, Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off, switch_reactors
+from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream
 from drover.writer.clock import SystemClock
 from drover.writer.migration_marker import HalfMigrated, read_marks
 from drover.writer.nats_lease import NatsLease
 from drover.writer.nats_writer import prepare
+from tests.chunks import each
 
 pytestmark = pytest.mark.req("YR-01")
 COMMITS = 24
+VERSION = "v1"
+VERSIONS = (VERSION,)
 
 
 @asynccontextmanager
@@ -54,6 +58,18 @@ async def read_back(client, context):
         while not found or found[-1].seq < last.seq:
             found += await reader.next()
     return found
+
+
+async def take_snapshots(client, context, upto=None):
+    """Save a snapshot of each partition, at the last commit up to a position."""
+    snapshots = JetStreamSnapshots(client)
+    await snapshots.ensure()
+    for name in ("p0", "p1"):
+        log = JetStreamLog(client, Partition(context, name))
+        at = await log.last()
+        while upto is not None and at.seq > upto:
+            at = await log.get(at.seq - 1)
+        await snapshots.save(Partition(context, name), VERSION, each(b"a state"), seq=at.seq, commit=at.id)
 
 
 async def state_of(client, context):
@@ -114,13 +130,32 @@ async def test_a_recreated_log_is_the_same_log(client, store):
 async def test_only_the_tail_is_kept_and_the_last_commit_of_each_partition(client, store):
     async with filled(client) as context:
         had = await read_back(client, context)
-        made = await migrate(client, store, context, keep_since=had[-3].stored_at)
+        await take_snapshots(client, context)
+        made = await migrate(client, store, context, keep_since=had[-3].stored_at, versions=VERSIONS)
         quiet = max(commit.seq for commit in had if commit.id == f"id-{COMMITS - 9}")
         assert (made.first, made.last) == (quiet, COMMITS), "the quiet partition's last commit is older"
         assert await read_back(client, context) == had[quiet - 1 :]
         archive = await Archive.open(store, context)
         assert [placed.commit async for placed in archive.commits()] == had
         assert archive.first == quiet
+
+
+async def test_without_a_snapshot_at_the_new_bottom_nothing_leaves_and_nothing_is_changed(client, store):
+    async with filled(client) as context:
+        had = await read_back(client, context)
+        wanted = had[-3].stored_at  # the quiet partition's last commit is lower, and stays
+        for taken, version in ((None, VERSION), (4, VERSION), (COMMITS, "of a release that nobody has")):
+            if taken is not None:
+                await take_snapshots(client, context, upto=taken)
+            versions = (version,)
+            with pytest.raises(SnapshotTooOld, match=rf"{context}/p0 .*larger --keep"):
+                await migrate(client, store, context, keep_since=wanted, versions=versions)
+            assert await read_marks(client) == {}, "services start as before"
+            assert await read_back(client, context) == had
+        assert (await migrate(client, store, context, keep_since=wanted, versions=VERSIONS)).first > 1
+        archived = (await Archive.open(store, context)).snapshots()
+        assert {one.partition for one in archived} == {"p0", "p1"}, "they are in the archive, too"
+        assert min(one.seq for one in archived) >= (await state_of(client, context)).first_seq
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before it is sent", "after it was sent"])
@@ -133,16 +168,17 @@ async def test_killed_at_any_step_it_goes_on_and_loses_nothing(nats, store, monk
         async with connected(nats.url, "test") as client, filled(client) as context:
             had = await read_back(client, context)
             keep = had[10].stored_at if step % 2 else None
+            await take_snapshots(client, context)
             with monkeypatch.context() as patch:
                 mortal = Mortal(client, patch, step, after=after)
                 try:
-                    await migrate(client, place, context, keep_since=keep)
+                    await migrate(client, place, context, keep_since=keep, versions=VERSIONS)
                 except Killed:
                     killed += 1
             if await read_marks(client):
                 with pytest.raises(HalfMigrated, match="drover log migrate"):
                     await prepare(client, (context,))
-                await migrate(client, place, context, keep_since=None)
+                await migrate(client, place, context, keep_since=None, versions=VERSIONS)
             assert await read_marks(client) == {}
             kept = await read_back(client, context)
             assert kept == had[-len(kept) :]

@@ -90,13 +90,13 @@ async def test_somebody_who_writes_meanwhile_is_never_written_over(own_nats):
         await ensure_stream(client, "fleet", partitions=2)
         refill = Refill(client, "fleet")
         await refill.prepare()
-        await refill.put([returning(placed) for placed in commits[:9]])
+        await refill.put(refill.pack([returning(placed) for placed in commits[:9]]))
         foreign = Commit("a writer's", 1, commits[0].commit.payload)
         await JetStreamLog(client, Partition("fleet", "p0")).append(foreign, 8)
         with pytest.raises(NotTaken, match=r"commit 10: .*wrong last"):
-            await refill.put([returning(commits[9])])
+            await refill.put(refill.pack([returning(commits[9])]))
         with pytest.raises(NotTaken, match=r"commits 10 to 20: .*wrong last"):
-            await refill.put([returning(placed) for placed in commits[9:]])
+            await refill.put(refill.pack([returning(placed) for placed in commits[9:]]))
         with pytest.raises(LogNotEmpty):
             await restore(refill, Commits(commits))
         assert [commit.id for commit in await read_back(client, "fleet", 10)][8:] == ["id-9", "a writer's"]

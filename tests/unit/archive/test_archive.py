@@ -8,6 +8,7 @@ import pytest
 
 from drover.archive import index as indices
 from drover.archive import segment as segments
+from drover.archive import writing as writings
 from drover.archive.archive import Archive, archived_contexts
 from drover.archive.creating import create
 from drover.archive.errors import (
@@ -31,10 +32,35 @@ from .conftest import BEGAN, Stream, StreamLog, all_of
 pytestmark = pytest.mark.req("EV-06")
 
 
-@pytest.fixture
-def small_segments(monkeypatch):
+@pytest.fixture(params=[500, 2], ids=["one index", "volumes"])
+def small_segments(monkeypatch, request):
+    monkeypatch.setattr(writings, "VOLUME_SEGMENTS", request.param)
     for module in (indices, segments):
         monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
+
+
+async def segments_of(directory):
+    return [segment async for segment in (await opened(directory)).segments()]
+
+
+async def in_form_1(directory, *, lasts=True):
+    """Make the index what it was before there were volumes."""
+    archive = await opened(directory)
+    found = await segments_of(directory)
+    if not lasts:
+        found = [msgspec.structs.replace(one, lasts={}) for one in found]
+    index = msgspec.structs.replace(archive.index, segments=found, volumes=[], form=1)
+    (directory / "fleet" / "index.json").write_bytes(msgspec.json.encode(index))
+    for path in (directory / "fleet").glob("index-*.json"):
+        path.unlink()
+
+
+async def without_lasts(directory):
+    """Open an archive whose index does not know the last commits of the segments, in its form of today."""
+    await in_form_1(directory, lasts=False)
+    async with writing(FolderStore(directory), "fleet") as archive:
+        await archive.save()
+    return await opened(directory)
 
 
 async def opened(directory, context="fleet"):
@@ -42,7 +68,12 @@ async def opened(directory, context="fleet"):
 
 
 def files(tmp_path, context="fleet"):
-    return sorted(file.name for file in (tmp_path / context).iterdir() if file.name not in ("index.json", "lock"))
+    return sorted(file.name for file in (tmp_path / context).iterdir() if not file.name.startswith(("index", "lock")))
+
+
+async def has_listed_volumes_only(directory):
+    listed = [volume.file for volume in (await opened(directory)).index.volumes]
+    return listed == sorted(path.name for path in (directory / "fleet").glob("index-*"))
 
 
 async def test_an_archive_holds_every_commit_as_it_was(tmp_path, small_segments):
@@ -73,10 +104,10 @@ async def test_it_goes_on_where_it_ended_and_keeps_few_files(tmp_path, small_seg
         assert await all_of(await opened(tmp_path)) == stream.placed
     assert (await create(FolderStore(tmp_path), stream.logs)).commits == 0, "nothing is new"
     assert len(files(tmp_path)) == made.segments < 25, "a segment that has room is written anew"
-    full = [s.file for s in (await opened(tmp_path)).index.segments if s.is_full]
+    full = [s.file for s in await segments_of(tmp_path) if s.is_full]
     stream.grown(2)
     await create(FolderStore(tmp_path), stream.logs)
-    assert full == [s.file for s in (await opened(tmp_path)).index.segments][: len(full)], "a full one is not"
+    assert full == [s.file for s in await segments_of(tmp_path)][: len(full)], "a full one is not"
 
 
 async def test_it_may_end_at_a_position_or_at_a_moment(tmp_path, stream):
@@ -141,8 +172,9 @@ async def test_whenever_it_is_interrupted_what_is_there_is_whole(tmp_path, small
     assert survived > 10
     assert await all_of(await opened(tmp_path)) == stream.placed
     await create(FolderStore(tmp_path), stream.grown(1).logs)
-    listed = [segment.file for segment in (await opened(tmp_path)).index.segments]
+    listed = [segment.file for segment in await segments_of(tmp_path)]
     assert files(tmp_path) == sorted(listed), "what the crashes left is swept"
+    assert await has_listed_volumes_only(tmp_path)
 
 
 async def test_a_disk_without_room_is_said_and_costs_nothing(tmp_path, stream, monkeypatch):
@@ -181,7 +213,7 @@ async def test_damage_is_found_and_named_and_never_read_over(tmp_path, small_seg
     stream = Stream().grown(40)
     await create(FolderStore(tmp_path), stream.logs)
     archive = await opened(tmp_path)
-    second = archive.index.segments[1]
+    second = await archive.segment_at(1)
     damage(tmp_path / "fleet" / second.file)
     (found,) = await archive.verify()
     assert found.path.endswith(second.file)
@@ -295,8 +327,11 @@ async def test_what_an_older_index_does_not_know_of_is_not_swept_while_the_log_h
         assert files(tmp_path) == had
 
 
-async def test_a_file_that_an_older_index_does_not_know_of_stays_if_the_log_lacks_its_commits(tmp_path, small_segments):
+async def test_a_file_that_an_older_index_does_not_know_of_stays_if_the_log_lacks_its_commits(
+    tmp_path, small_segments, monkeypatch
+):
     """The log has the end of the older index, in an idle partition, but not the commits of the other one after it."""
+    monkeypatch.setattr(writings, "VOLUME_SEGMENTS", 2)
     stream = Stream("p0", "p1").commit("x" * 2_000, partition="p1")  # fills a segment
     await create(FolderStore(tmp_path), stream.logs)
     index = tmp_path / "fleet" / "index.json"
@@ -341,9 +376,9 @@ async def test_it_knows_the_last_commit_of_each_partition_at_any_position(tmp_pa
     stream.commit(partition="p2").grown(40).commit(partition="p0")
     await create(FolderStore(tmp_path), stream.logs)
     archive = await opened(tmp_path)
-    assert len(archive.index.segments) > 2
+    assert archive.index.count > 2
     if not known:
-        archive.index.segments = [msgspec.structs.replace(one, lasts={}) for one in archive.index.segments]
+        archive = await without_lasts(tmp_path)
     for seq in range(43):
         before = {placed.partition: placed.commit.seq for placed in stream.placed[:seq]}
         assert await archive.previous(seq) == before
@@ -364,3 +399,80 @@ async def test_the_bottom_of_the_log_is_recorded_and_only_if_all_below_it_is_arc
         await record_bottom(FolderStore(tmp_path), "fleet", {"p0": 22})
     await create(FolderStore(tmp_path), stream.grown(3).logs)
     assert (await opened(tmp_path)).index.bottom == {"p0": 9, "p1": 6}
+
+
+@pytest.fixture
+def volumes(monkeypatch):
+    """Small segments, and two of them in each volume."""
+    monkeypatch.setattr(writings, "VOLUME_SEGMENTS", 2)
+    for module in (indices, segments):
+        monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
+
+
+@pytest.mark.req("YR-03")
+async def test_the_index_stays_small_because_full_segments_move_into_volumes(tmp_path, volumes):
+    stream = Stream("p0", "p1")
+    for _ in range(20):
+        await create(FolderStore(tmp_path), stream.grown(10).logs)
+        index = (await opened(tmp_path)).index
+        assert 1 <= len(index.segments) <= 2
+    assert len(index.volumes) > 5
+    assert await has_listed_volumes_only(tmp_path)
+    assert (index.commits, index.last) == (200, 200)
+    assert index.events == sum(placed.commit.payload.count(b"\n") for placed in stream.placed)
+    assert index.count == len(files(tmp_path))
+
+
+@pytest.mark.req("YR-03")
+async def test_opening_an_archive_and_reading_its_end_reads_no_volume(tmp_path, volumes):
+    stream = Stream("p0", "p1").grown(100)
+    await create(FolderStore(tmp_path), stream.logs)
+    for path in tmp_path.glob("fleet/index-*"):
+        path.write_bytes(b"damaged")
+    archive = await opened(tmp_path)
+    assert archive.last == 100
+    assert await archive.get(100) == stream.placed[99]
+    assert await ArchiveLog(archive, Partition("fleet", "*")).last() == stream.placed[99].commit
+    assert (await create(FolderStore(tmp_path), stream.grown(5).logs)).last == 105
+
+
+@pytest.mark.req("YR-03")
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-9])])
+async def test_a_damaged_volume_is_named_once_and_stops_only_what_needs_it(tmp_path, volumes, damage):
+    stream = Stream().grown(100)
+    await create(FolderStore(tmp_path), stream.logs)
+    archive = await opened(tmp_path)
+    second = archive.index.volumes[1]
+    damage(tmp_path / "fleet" / second.file)
+    (found,) = await archive.verify()
+    assert found.path.endswith(second.file)
+    with pytest.raises(FileDamaged, match=second.file):
+        await archive.get(second.first)
+    assert await archive.get(second.first - 1) == stream.placed[second.first - 2]
+    assert await all_of(archive, after=second.last) == stream.placed[second.last :]
+
+
+@pytest.mark.req("YR-03")
+async def test_an_archive_of_before_is_read_and_gets_volumes_when_it_is_next_written(tmp_path, volumes):
+    stream = Stream("p0", "p1").grown(100)
+    await create(FolderStore(tmp_path), stream.logs)
+    await in_form_1(tmp_path)
+    archive = await opened(tmp_path)
+    assert (archive.index.volumes, archive.index.count) == ([], len(files(tmp_path)))
+    assert await all_of(archive) == stream.placed
+    await create(FolderStore(tmp_path), stream.grown(1).logs)
+    archive = await opened(tmp_path)
+    assert (archive.index.form, len(archive.index.segments) <= 2) == (2, True)
+    assert await archive.verify() == []
+    assert await all_of(archive) == stream.placed
+
+
+@pytest.mark.req("YR-03")
+async def test_an_index_from_which_a_volume_was_left_out_is_not_believed(tmp_path, volumes):
+    await create(FolderStore(tmp_path), Stream().grown(100).logs)
+    index = (await opened(tmp_path)).index
+    (tmp_path / "fleet/index.json").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(index, volumes=index.volumes[:1] + index.volumes[2:]))
+    )
+    with pytest.raises(FileDamaged, match="does not follow"):
+        await opened(tmp_path)

@@ -1,5 +1,6 @@
 """Commits back into a log: each at its place, once, whatever the server does meanwhile."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -21,6 +22,11 @@ def at_once(monkeypatch):
     monkeypatch.setattr(restoring, "RETRY_PAUSE_S", 0.0)
 
 
+class Batch(msgspec.Struct):
+    last: int
+    batch: list
+
+
 class Server:
     """Keeps what it is given at the right place, and fails when it is told to."""
 
@@ -31,6 +37,10 @@ class Server:
         self.kept = []
         self.previous = []
         self.sent = []
+        self.packed = 0
+        self.waits_for = 0
+        """How many batches must be packed before one is stored."""
+        self.busy = False
         self._batch = batch
         self._loses_answers = loses_answers
         self._fails = list(fails)
@@ -53,7 +63,21 @@ class Server:
     async def next(self):
         return [commit for _, commit in self.kept if commit.seq > self._after]
 
-    async def put(self, batch):
+    def pack(self, batch):
+        self.packed += 1
+        return Batch(last=batch[-1].commit.seq, batch=batch)
+
+    async def put(self, packed):
+        assert not self.busy, "one batch is in flight"
+        self.busy = True
+        try:
+            while self.packed < min(self.waits_for, len(self.sent) + 2):
+                await asyncio.sleep(0)
+            self._put(packed.batch)
+        finally:
+            self.busy = False
+
+    def _put(self, batch):
         self.sent.append(len(batch))
         commits = [(one.partition, one.commit) for one in batch]
         if self.kept:
@@ -179,3 +203,20 @@ async def test_the_same_commit_with_another_time_or_epoch_is_not_the_same():
         server.kept = [("main", msgspec.structs.replace(stream.placed[2].commit, **change))]
         with pytest.raises(LogNotEmpty):
             await put_back(server, stream)
+
+
+@pytest.mark.req("YR-11")
+async def test_a_batch_is_encoded_while_the_one_before_is_stored_but_sent_afterwards():
+    server = Server(batch=10)
+    server.waits_for = 4
+    async with asyncio.timeout(10):  # if nothing were encoded meanwhile, the server would wait for ever
+        await put_back(server, Stream().grown(40))
+    assert server.sent == [10, 10, 10, 10]
+
+
+@pytest.mark.req("YR-11")
+async def test_after_a_refused_batch_the_encoded_one_is_not_sent():
+    stream, server = Stream().grown(40), Server(batch=10, fails=(13,))
+    await put_back(server, stream)
+    assert [commit for _, commit in server.kept] == [placed.commit for placed in stream.placed]
+    assert server.sent == [10, 10, 10, 10, 10], "the second batch twice, and nothing between its two tries"

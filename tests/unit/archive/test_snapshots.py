@@ -7,7 +7,7 @@ import pytest
 from drover.archive.archive import Archive
 from drover.archive.creating import create
 from drover.archive.folder_store import FolderStore
-from drover.archive.snapshots import ArchivedSnapshots, archive_snapshot
+from drover.archive.snapshots import ArchivedSnapshots, archive_snapshot, put_snapshots_back
 from drover.domain.deciders import DECIDERS
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import MemorySnapshots
@@ -85,6 +85,15 @@ async def test_a_snapshot_beyond_the_archived_commits_is_not_used(store, stream)
     stream.grown(5)
     await create(store, stream.logs)
     assert (await loaded(store)).seq == 22
+
+
+@pytest.mark.req("YR-06")
+async def test_a_state_of_the_past_is_not_put_back_for_writers(store):
+    await put_snapshot(store, 10)
+    await put_past(store, 15)
+    nats = MemorySnapshots()
+    await put_snapshots_back(await Archive.open(store, "fleet"), nats)
+    assert [(info.version, info.seq) for info in await nats.infos(FLEET)] == [(VERSION, 10)]
 
 
 @pytest.mark.req("YR-09")

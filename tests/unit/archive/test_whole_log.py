@@ -10,6 +10,7 @@ from drover.archive import archive as archives
 from drover.archive import index as indices
 from drover.archive import segment as segments
 from drover.archive import whole_log
+from drover.archive import writing as writings
 from drover.archive.archive import Archive
 from drover.archive.creating import create
 from drover.archive.errors import ArchiveUnreachable, FileDamaged, ForeignArchive
@@ -26,8 +27,9 @@ pytestmark = pytest.mark.req("YR-02")
 NAMES = ("p0", "p1", "p2")
 
 
-@pytest.fixture(autouse=True)
-def small_segments(monkeypatch):
+@pytest.fixture(autouse=True, params=[500, 2], ids=["one index", "volumes"])
+def small_segments(monkeypatch, request):
+    monkeypatch.setattr(writings, "VOLUME_SEGMENTS", request.param)
     for module in (indices, segments):
         monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
     monkeypatch.setattr(whole_log, "READ_COMMITS_MAX", 5)
@@ -176,7 +178,7 @@ async def test_a_reader_that_is_closed_early_leaves_nothing_running(tmp_path, st
 async def test_a_damaged_segment_is_named_and_stops_only_what_needs_it(tmp_path, stream):
     await create(FolderStore(tmp_path), stream.logs)
     stream.purge(58)
-    second = (await Archive.open(FolderStore(tmp_path), "fleet")).index.segments[1]
+    second = await (await Archive.open(FolderStore(tmp_path), "fleet")).segment_at(1)
     (tmp_path / "fleet" / second.file).write_bytes(b"?")
     log = whole(tmp_path, stream)
     with pytest.raises(FileDamaged, match=second.file):

@@ -1,9 +1,11 @@
-"""The archive as the archiver uses it: it does not look at everything in every round."""
+"""The archiver's use of the archive: each segment is read back once, and a round does not grow with the archive."""
 
 import pytest
 
-from drover.archive.archive import Archive
-from drover.archive.errors import ArchiveUnwritable
+from drover.archive import index as indices
+from drover.archive import segment as segments
+from drover.archive import writing as writings
+from drover.archive.errors import FileDamaged
 from drover.archive.folder_store import FolderStore
 from drover.archiver.keeper import ArchiveKeeper
 from tests.unit.archive.conftest import Stream
@@ -11,36 +13,74 @@ from tests.unit.archive.conftest import Stream
 pytestmark = pytest.mark.req("YR-01")
 
 
-class Listed(FolderStore):
-    """Counts how many times its files are listed, and has no room now and then."""
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(writings, "VOLUME_SEGMENTS", 2)
+    for module in (indices, segments):
+        monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 2_000)
 
-    def __init__(self, directory):
-        super().__init__(directory)
-        self.lists, self.has_room = 0, True
+
+class CountingStore(FolderStore):
+    """A folder that notes which files are read and listed."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.used = []
+
+    async def read(self, name, bytes_max):
+        self.used.append(name.rpartition("/")[2])
+        return await super().read(name, bytes_max)
 
     async def names(self, folder):
-        self.lists += 1
+        self.used.append(folder)
         return await super().names(folder)
 
-    async def write(self, name, data):
-        if not self.has_room:
-            raise ArchiveUnwritable(name, "No space left on device")
-        await super().write(name, data)
 
-
-async def test_what_a_killed_run_left_is_looked_for_at_the_start_and_after_a_failure(tmp_path):
-    store, stream = Listed(tmp_path), Stream()
-    keeper = ArchiveKeeper(store, "fleet")
-    await keeper.archive(stream.grown(3).logs)
-    store.lists = 0
-    await keeper.archive(stream.grown(3).logs)
-    assert store.lists == 0
-    store.has_room = False
-    with pytest.raises(ArchiveUnwritable):
-        await keeper.archive(stream.grown(3).logs)
-    store.has_room = True
-    (tmp_path / "fleet" / ".fleet.unfinished").touch()
+async def one_round(store, keeper, stream, first=1):
+    """Archive and check; return the newest commits and the files that this took."""
+    store.used.clear()
     await keeper.archive(stream.logs)
-    assert store.lists > 0
-    assert not (tmp_path / "fleet" / ".fleet.unfinished").exists()
-    assert (await Archive.open(store, "fleet")).last == 9
+    lasts = await keeper.lasts()
+    await keeper.check(first, max(lasts.values()))
+    return lasts, list(store.used)
+
+
+async def test_each_segment_is_read_back_once_and_a_round_of_a_long_archive_uses_no_more_files(tmp_path):
+    store, stream = CountingStore(tmp_path), Stream("p0", "p1").grown(20)
+    keeper = ArchiveKeeper(store, "fleet")
+    await one_round(store, keeper, stream)
+    used = []
+    for rounds in range(1, 40):
+        found, files = await one_round(store, keeper, stream.grown(4), first=4 * rounds)
+        assert found == {"p0": 19 + 4 * rounds, "p1": 20 + 4 * rounds}
+        assert "fleet" not in files, "the folder is not listed"
+        assert len([name for name in files if name.startswith("index-")]) <= 3
+        used.append(len(files))
+    assert max(used[20:]) <= max(used[:20]) <= 8
+    await one_round(store, keeper, stream, first=160)
+    found, files = await one_round(store, keeper, stream, first=160)
+    assert [name for name in files if name.endswith(".zst")] == [], "nothing is new, so nothing is read"
+
+
+async def test_a_keeper_reads_back_what_is_to_leave_and_nothing_else(tmp_path):
+    store, stream = CountingStore(tmp_path), Stream("p0", "p1").grown(100)
+    await ArchiveKeeper(store, "fleet").archive(stream.logs)
+    for path in sorted(tmp_path.glob("fleet/*.zst"))[:3]:
+        path.write_bytes(b"damaged")
+    with pytest.raises(FileDamaged):
+        await ArchiveKeeper(store, "fleet").check(1, 100)
+    await ArchiveKeeper(store, "fleet").check(51, 100)
+
+
+async def test_what_a_failed_round_left_behind_is_swept_by_the_next(tmp_path):
+    store, stream = CountingStore(tmp_path), Stream().grown(20)
+    keeper = ArchiveKeeper(store, "fleet")
+    await keeper.archive(stream.logs)
+    real, store.replace = store.replace, None  # the index cannot be saved
+    with pytest.raises(TypeError):
+        await keeper.archive(stream.grown(10).logs)
+    store.replace = real
+    _, files = await one_round(store, keeper, stream)
+    assert "fleet" in files, "the folder was listed"
+    _, files = await one_round(store, keeper, stream.grown(1))
+    assert "fleet" not in files
