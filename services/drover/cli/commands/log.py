@@ -50,7 +50,7 @@ def migrate_command(**options: Any) -> None:
 
     Stop all services first. The log is copied into the archive and the archive is checked, before the stream is
     deleted, created again and filled from the archive. Every commit keeps its position, id, epoch and time. Reactors
-    and snapshots stay as they are.
+    and snapshots stay as they are. With --keep, the first commit that stays must not be newer than the newest snapshot.
 
     If it is interrupted, services refuse to start. Run the same command again to continue.
     """
