@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import structlog
@@ -28,6 +29,8 @@ from drover.writer.nats_lease import NatsLease
 
 LEADER: Final = Partition("archiver")
 """The name of the archiver's lease. No stream has this name, because the archiver writes no events."""
+NICENESS: Final = 10
+"""By how much the priority of the archiver's own process is lowered: archiving can wait, commands cannot."""
 
 log = structlog.get_logger("drover.archiver")
 
@@ -58,6 +61,8 @@ def assemble(host: Host) -> Assembly:
     )
     # In a process with other services, a full archive disk must not make those unready.
     alone = set(host.services) == {"archiver"}
+    if alone:
+        os.nice(NICENESS)
     return Assembly(
         components=[Component("archiver", Phase.REACTOR, archiver.running(), failure=archiver.wait_failed)],
         ready={"archiver": archiver.why_not_ready} if alone else {},
