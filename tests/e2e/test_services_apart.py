@@ -8,8 +8,10 @@ import socket
 import time
 from contextlib import asynccontextmanager
 
+import psutil
 import pytest
 
+from drover.archiver.app import NICENESS
 from drover.cli.exits import Exit
 from drover.testing.waiting import eventually
 from tests.e2e.farmhand import hire, order
@@ -143,3 +145,9 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
         assert (await http.register("HANDOVER01")).status == 201
         assert time.monotonic() - handed_over_at < TAKE_OVER_S / 3, "a stop hands over; nobody waits for a lease"
         assert await leader_is("again")
+
+
+@pytest.mark.req("YR-01")
+async def test_an_archiver_in_a_process_of_its_own_leaves_the_processors_to_others(farm, tmp_path):
+    archiver = await farm.serve("archiver", DROVER_ARCHIVE=str(tmp_path / "archive"))
+    assert psutil.Process(archiver.pid).nice() == min(19, psutil.Process().nice() + NICENESS)

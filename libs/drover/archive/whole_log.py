@@ -128,6 +128,29 @@ class WholeLog:
             placed = await self.from_archive(seq - 1, lambda archive: archive.get(seq))
             return None if placed is None else placed.commit
 
+    async def archived_from(self, seq: int) -> StoredCommit | None:
+        """Return the partition's first commit with events at a position below the bottom, or after it. None: there is
+        none in the archive, or the position is not below the bottom.
+
+        For searches: unlike a reader, the archive keeps the segment for the next question.
+        """
+        if not self.is_below(seq - 1):
+            try:
+                await self._stream.get(seq)
+            except BelowBottom:
+                self.note_below(seq - 1)
+            else:
+                return None
+
+        async def first(archive: ArchivedLog) -> StoredCommit | None:
+            for position in range(seq, archive.last + 1):
+                placed = await archive.get(position)
+                if placed is not None and self.is_ours(placed) and placed.commit.payload:
+                    return placed.commit
+            return None
+
+        return await self.from_archive(seq - 1, first)
+
     @asynccontextmanager
     async def read(self, after: int) -> AsyncIterator[WholeReader]:
         reader = WholeReader(self, after)

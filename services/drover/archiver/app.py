@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import structlog
@@ -25,6 +26,9 @@ from drover.hosting.service import Assembly, Service
 from drover.service.lifecycle import Component, Phase
 from drover.writer.clock import SystemClock
 from drover.writer.nats_lease import NatsLease
+
+NICENESS: Final = 10
+"""By how much the priority of the archiver's own process is lowered: archiving can wait, commands cannot."""
 
 log = structlog.get_logger("drover.archiver")
 
@@ -55,6 +59,8 @@ def assemble(host: Host) -> Assembly:
     )
     # In a process with other services, a full archive disk must not make those unready.
     alone = set(host.services) == {"archiver"}
+    if alone:
+        os.nice(NICENESS)
     return Assembly(
         components=[Component("archiver", Phase.REACTOR, archiver.running(), failure=archiver.wait_failed)],
         ready={"archiver": archiver.why_not_ready} if alone else {},

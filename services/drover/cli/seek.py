@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
+from drover.archive.whole_log import WholeLog
 from drover.cli.record import Record, records
 from drover.eventlog.log import EventLog, LogUnreachable, Reader, StoredCommit
 
@@ -56,6 +57,8 @@ async def _last_with_events(log: EventLog) -> StoredCommit | None:
 
 async def commit_from(log: EventLog, seq: int) -> StoredCommit:
     """Return the first commit with events at this sequence number or after it. There must be one."""
+    if isinstance(log, WholeLog) and (archived := await log.archived_from(seq)) is not None:
+        return archived
     async with log.read(seq - 1) as reader:
         while True:
             for commit in await _next(reader):

@@ -17,6 +17,7 @@ from drover.archive.errors import ArchiveUnreachable, FileDamaged, ForeignArchiv
 from drover.archive.folder_store import FolderStore
 from drover.archive.whole_log import NotArchived, WholeLog
 from drover.archive.writing import writing
+from drover.cli.seek import first_commit
 from drover.eventlog.follow import last_before
 from drover.eventlog.log import ALL, BelowBottom, LastCommitMissing, LogUnreachable
 
@@ -290,3 +291,25 @@ async def test_an_empty_index_is_an_archive_without_commits(tmp_path):
         pass
     archive = await Archive.open(FolderStore(tmp_path), "fleet")
     assert (archive.last, list(archive.partitions)) == (0, [])
+
+
+@pytest.mark.parametrize("name", [ALL, *NAMES])
+async def test_a_search_below_the_bottom_reads_few_segments(tmp_path, monkeypatch, name):
+    loads = []
+    load = archives.load_segment
+
+    async def counted(store, context, segment):
+        loads.append(segment.file)
+        return await load(store, context, segment)
+
+    for module in (indices, segments):
+        monkeypatch.setattr(module, "SEGMENT_TEXT_BYTES", 20_000)
+    stream = Stream(*NAMES).grown(400)
+    await create(FolderStore(tmp_path), stream.logs)
+    stream.purge(395)
+    expected = next(seq for seq in seqs(stream, name) if seq >= 100)
+    log = whole(tmp_path, stream, name)
+    monkeypatch.setattr(archives, "load_segment", counted)
+    found = await first_commit(log, lambda commit: commit.seq >= 100)
+    assert found == await log.get(expected)
+    assert 1 <= len(loads) <= 4, "nine questions, of which several are about one segment in a row"
