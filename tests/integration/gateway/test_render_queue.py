@@ -16,6 +16,7 @@ from postgrest.exceptions import APIError
 from zstandard import FRAME_HEADER, ZstdDecompressor
 
 from drover.archive.creating import create
+from drover.archive.folder_store import FolderStore
 from drover.archive.reading import ends_of, placed_commits
 from drover.archive.text import event_lines
 from drover.bus.messages import Accepted
@@ -230,7 +231,7 @@ async def test_nothing_of_gfx_data_is_in_a_snapshot_an_export_or_an_archive(farm
         fold.apply(placed.commit)
         exported += event_lines("render", placed)
     assert fold.state.renders[1].gfx_data, "the input is there, sealed"
-    await create(tmp_path, [log])
+    await create(FolderStore(tmp_path), [log])
     archived = b"".join(unpacked(path) for path in tmp_path.rglob("*") if path.is_file())
     for stored in (encode_image(fold), b"".join(exported), archived):
         assert b"comp_123" in stored, "what is not secret can be found, so a secret could be"
