@@ -134,7 +134,8 @@ function Assignments({
   const t = useText();
   const { client } = useApp();
   const answer = useInfiniteQuery({
-    queryKey: ["assignments", job.id, at],
+    // With the end of the job the key changes, so that the list is read once more and shows how all phones ended.
+    queryKey: ["assignments", job.id, at, isOpen(job)],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
       rows<AssignmentRow>(client, "job_assignments", {
