@@ -85,7 +85,7 @@ async def test_the_real_nexrender_finds_our_files_and_puts_its_result_where_we_l
     await work()
     done = await client.find(UID)
     assert (done.stage, done.error) == (Stage.FINISHED, None)
-    assert done.progress == 90, "it never told 100, and is finished all the same"
+    assert done.progress < 100, "it never told 100, and is finished all the same"
     assert (tmp_path / "out" / UID / "job_7.mp4").read_text().splitlines() == [
         "_MAIN Mini Chip Count",
         "H.264 - Match Render Settings - 15 Mbps",

@@ -9,6 +9,7 @@ from drover.testing.waiting import eventually
 
 SHOW = {"Prefer": "return=representation"}
 ALARMS = 60
+WRITTEN_S = 30.0
 
 
 @pytest.fixture
@@ -18,7 +19,12 @@ async def theirs(make_platform):
 
 
 async def write(platform, method, path, json=None, **headers):
-    answer, body = await platform.call(method, f"/rest/v1/{path}", json, **(headers or SHOW))
+    """Repeat what is refused because the read model is late: on a slow machine it may be."""
+    async with asyncio.timeout(WRITTEN_S):
+        while True:
+            answer, body = await platform.call(method, f"/rest/v1/{path}", json, **(headers or SHOW))
+            if answer.status != 503:
+                break
     assert answer.status in (200, 201), body
     return body
 
