@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
-from drover.service.tasks import in_background
 from drover.testing.waiting import eventually
 from tests.e2e.client import Http
 from tests.e2e.process import ends_with_us
@@ -130,15 +130,23 @@ async def all_completed(
 ) -> None:
     """Wait until all renders are completed, and call `kill` every few seconds meanwhile."""
 
-    async def killing():
-        while True:
-            await asyncio.sleep(every_s)  # the fault itself comes at an interval
-            await kill()
+    stop = asyncio.Event()
 
-    async with in_background(killing()) as killer:
+    async def killing():
+        while not stop.is_set():
+            with suppress(TimeoutError):  # the fault itself comes at an interval
+                await asyncio.wait_for(stop.wait(), every_s)
+            if not stop.is_set():
+                await kill()
+
+    killer = asyncio.create_task(killing())
+    try:
 
         async def all_done():
             assert not killer.done(), killer.exception()
             return await completed(http) == renders
 
         await eventually(all_done, within_s=within_s, every_s=1.0)
+    finally:
+        stop.set()
+        await killer  # who was killed last has started again, so that it can be stopped in good order
