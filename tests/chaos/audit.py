@@ -28,7 +28,8 @@ class Audit(msgspec.Struct):
             self.wrong.append(f"{what}: {len(found)}, for example {found[:SHOWN]}")
 
 
-async def audit(client: Client, load: Load) -> Audit:
+async def audit(client: Client, load: Load, *, filled: int = 0) -> Audit:
+    """`filled`: the last commit of the fleet that was there before the phones of the load."""
     result = Audit()
     made: Counter[str] = Counter()
     offline: list[str] = []
@@ -57,7 +58,7 @@ async def audit(client: Client, load: Load) -> Audit:
                             name = type(event).__name__
                             if name == "DeviceRegistered":
                                 made[event.serial_number] += 1
-                            elif name == "DeviceWentOffline":
+                            elif name == "DeviceWentOffline" and seq > filled:
                                 offline.append(event.device_id)
                             elif name == "TermStarted" and partition.context == "fleet":
                                 result.terms += 1

@@ -113,7 +113,7 @@ def history(
     n, cause = 0, ""
     for source in (_population(), _jobs(at, at_once=at_once)):
         for event in source:
-            if n % command_events == 0:
+            if n % command_events == 0 or not commit:  # a command's events are all in one commit
                 cause = _command(at, n)
             n += 1
             at += next(steps)

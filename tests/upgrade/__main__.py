@@ -78,8 +78,10 @@ class RollingFarm(Farm):
 
 
 class Play:
-    def __init__(self, farm: RollingFarm, client: Client, console: Console, old: Version, new: Version) -> None:
-        self.farm, self.client, self.old, self.new = farm, client, old, new
+    def __init__(
+        self, farm: RollingFarm, client: Client, console: Console, old: Version, new: Version, filled: int
+    ) -> None:
+        self.farm, self.client, self.old, self.new, self.filled = farm, client, old, new, filled
         self.load = Load()
         self.reads: Reads | None = None
         self.steps: list[tuple[str, float]] = []
@@ -137,7 +139,7 @@ class Play:
                 await farm.stop(api)
                 await farm.stop(projector)
                 await self.step("api replaced, old projector gone", began)
-            result = await audit(self.client, self.load)
+            result = await audit(self.client, self.load, filled=self.filled)
             await eventually(self._all_projected, PATIENCE_S, every_s=1.0)
         code, said = await run_to_the_end(
             "verify", output=farm.folder / "verify.log", environ=farm.environ | dict(new.environ)
@@ -187,8 +189,8 @@ async def upgrade(before: str, events: int, keep: bool) -> int:
                 "migrate", output=folder / "migrate.log", environ=farm.environ | dict(old.environ)
             )
             assert code == 0, said
-            await _fill(client, old, nats.url, events)
-            play = Play(farm, client, console, old, new)
+            filled = await _fill(client, old, nats.url, events)
+            play = Play(farm, client, console, old, new, filled)
             try:
                 result = await play.run()
             finally:
@@ -201,13 +203,14 @@ async def upgrade(before: str, events: int, keep: bool) -> int:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _fill(client: Client, old: Version, url: str, events: int) -> None:
-    """Make the streams as the old version makes them, and fill the fleet's."""
+async def _fill(client: Client, old: Version, url: str, events: int) -> int:
+    """Make the streams as the old version makes them, and fill the fleet's. Return its last commit."""
     making = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", MAKE_STREAMS, url), env=os.environ | dict(old.environ)
     )
     assert await making.wait() == 0
-    await fill_log(JetStreamLog(client, Partition("fleet")), events)
+    seq, _ = await fill_log(JetStreamLog(client, Partition("fleet")), events)
+    return seq
 
 
 def _tell(console: Console, result: Audit, play: Play) -> bool:
