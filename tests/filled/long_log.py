@@ -80,12 +80,12 @@ async def fill_long_log(
         filled.last, filled.bytes = place, filled.bytes + len(commit.payload)
         batch.append(returning)
         if len(batch) == refill.batch_commits or last.n == POPULATION:
-            await refill.put(batch)
+            await refill.put(refill.pack(batch))
             batch = []
             if last.n == POPULATION:
                 await populated(place)
     if batch:
-        await refill.put(batch)
+        await refill.put(refill.pack(batch))
     await filled.save_state(JetStreamSnapshots(client))
     return filled
 
