@@ -142,12 +142,13 @@ class Years:
     async def archive_and_purge(self) -> None:
         """One round of the archiver, which leaves a tenth of the log in NATS."""
         state = (await self.client.jsm().stream_info("FLEET")).state
+        snapshots = StoredSnapshots(JetStreamSnapshots(self.client), DECIDERS)
         await ContextArchiver(
             self.client,
             [Partition("fleet")],
             ArchiveKeeper(self.archive, "fleet"),
-            ReaderPositions(self.client, self.pool),
-            StoredSnapshots(JetStreamSnapshots(self.client), DECIDERS),
+            ReaderPositions(self.client, self.pool, snapshots.version),
+            snapshots,
             Keep(bytes=int(state.bytes * LEFT)),
         ).round()
         after = (await self.client.jsm().stream_info("FLEET")).state
@@ -275,7 +276,8 @@ async def _throughput(years: Years) -> list[Figure]:
         return rate
 
     began, first = time.perf_counter(), await _first_and_archived(years)
-    async with years.serving("scheduler"), years.serving("projector"):
+    # The api saves the states of the past, and nothing is purged that they need.
+    async with years.serving("scheduler"), years.serving("projector"), years.serving("api"):
         ours, bare = await side_by_side(archived_load, load, ROUNDS)
     bottom, archived = (b - a for a, b in zip(first, await _first_and_archived(years), strict=True))
     return [
