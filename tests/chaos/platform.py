@@ -15,12 +15,13 @@ from tests.e2e.process import DroverProcess
 
 GROUPS: Sequence[tuple[str, ...]] = (
     ("scheduler",),
-    ("gateway",),
     ("projector",),
+    ("gateway",),
     ("api",),
     ("render", "cleanup", "reminder"),
 )
-"""What shares a process. Those that nothing is killed of here may."""
+"""What shares a process. Those that nothing is killed of here may. They start in this order: edges are ready once a
+projector has built their read models."""
 PAIR = ("a", "b")
 
 

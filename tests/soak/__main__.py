@@ -51,10 +51,11 @@ async def soak(pcs, phones, capacity, minutes, script, transport, http_every, ga
     try:
         async with soak_farm(folder, usage) as farm, usage.sampling():
             leader, standby = await farm.scheduler(), await farm.scheduler()
+            # First the projector: gateways are ready once it has built their read models.
+            reading = await farm.serve("projector", "api", name="reading", kind="projector and api")
             edges = [
                 await farm.serve("gateway", name=f"gateway-{number}", kind="gateways") for number in range(gateways)
             ]
-            reading = await farm.serve("projector", "api", name="reading", kind="projector and api")
             options = ["--pcs", str(pcs), "--phones", str(phones), "--script", script, "--transport", transport]
             options += ["--http-every", str(http_every)]
             async with farm.calling(reading) as office, farm.calling(edges[0]) as edge:
