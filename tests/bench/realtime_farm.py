@@ -77,8 +77,8 @@ async def figures() -> list[Figure]:
         enter = stack.enter_async_context
         farm = await enter(soak_farm(Path(stack.enter_context(TemporaryDirectory(prefix="drover-bench-"))), usage))
         farm.environ |= {"DROVER_SEALING_KEYS": SEALING_KEY, "DROVER_IDENTITY_SECRETS": SECRET}
-        edge = await farm.serve("scheduler", "gateway", "render", "reminder", name="edge", kind="edge and writers")
         await farm.serve("projector", name="projector", kind="projector")
+        edge = await farm.serve("scheduler", "gateway", "render", "reminder", name="edge", kind="edge and writers")
         api = await farm.serve("api", name="api", kind="api")
         http = await enter(farm.calling(edge))
         devices = await _working(farm, edge, http)
