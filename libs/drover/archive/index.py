@@ -182,16 +182,12 @@ def is_segment_name(name: str) -> bool:
 
 def last_of_name(name: str) -> int:
     """Return the sequence of the last commit of a segment, from its file name."""
-    found = _NAME.fullmatch(name)
-    assert found is not None
-    return int(found[2])
+    return _number_in(name, _NAME, 2)
 
 
 def first_of_name(name: str) -> int:
     """Return the sequence of the first commit of a segment, from its file name."""
-    found = _NAME.fullmatch(name)
-    assert found is not None
-    return int(found[1])
+    return _number_in(name, _NAME, 1)
 
 
 def volume_name(number: int, generation: int) -> str:
@@ -204,9 +200,13 @@ def is_volume_name(name: str) -> bool:
 
 def volume_number(name: str) -> int:
     """Return the number of a volume, from its file name. The first one is 1."""
-    found = _VOLUME_NAME.fullmatch(name)
+    return _number_in(name, _VOLUME_NAME, 1)
+
+
+def _number_in(name: str, pattern: re.Pattern[str], group: int) -> int:
+    found = pattern.fullmatch(name)
     assert found is not None
-    return int(found[1])
+    return int(found[group])
 
 
 def snapshot_name(partition: str, version: str, seq: int, generation: int) -> str:
