@@ -1,4 +1,5 @@
-"""Writes files that only their owner may read, and replaces them in one step, even if the machine crashes."""
+"""Writes files that only their owner may read. A file is replaced in one step: after a crash of the machine it is
+either the old or the new one."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Sync a directory: a rename is durable only after this."""
+    """Sync a directory: a rename is durable only after this. Windows has no such call, and needs none."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
