@@ -5,8 +5,11 @@ PORT ?= 8080
 DATA_DIR ?= .drover
 ONLY ?=
 # More than cores: most tests wait for a server. A few tests (ONLY) are done before several workers have found them.
-WORKERS ?= $(if $(ONLY),0,4)
+WORKERS ?= $(if $(ONLY),0,5)
 OPTIONS ?=
+# CONTAINERS=1: the tests' NATS and PostgreSQL are containers of the official images; it needs a Docker engine.
+CONTAINERS ?=
+export CONTAINERS
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,12 +65,14 @@ PYTEST := $(BIN)/python -m pytest
 TESTS := tests --ignore=tests/bench
 ALONE = $(shell grep -rl 'mark\.alone' tests --include='test_*.py')  # collecting all of them again takes a while
 
+# Vitest, for the dashboard, runs while the other tests wait for servers. What it says is printed after theirs.
 .PHONY: test
 test: setup dashboard ## Run the tests (real NATS, real Postgres, started and stopped by the tests)
-	@$(if $(ONLY),,$(NPM) run test)
 	@$(if $(ONLY),$(PYTEST) $(TESTS) -n $(WORKERS) -k "$(ONLY)", \
-	  trap "exit 130" INT; failed=0; \
+	  failed=0; said=$$(mktemp); $(NPM) run test > $$said 2>&1 & vitest=$$!; \
+	  trap 'kill $$vitest 2> /dev/null; rm -f $$said; exit 130' INT; \
 	  $(PYTEST) $(TESTS) -n $(WORKERS) -m "not alone" || failed=1; \
+	  wait $$vitest || failed=1; cat $$said; rm -f $$said; \
 	  $(PYTEST) $(ALONE) -m alone || failed=1; exit $$failed)
 
 .PHONY: screenshots
@@ -77,6 +82,20 @@ screenshots: setup dashboard ## Take pictures of every screen with the demo runn
 .PHONY: unit
 unit: setup ## Run the tests that need no server: about a minute
 	@$(PYTEST) tests/unit -q -n 4 -m "not alone"
+
+DOCS_STAMP := $(VENV)/.docs-ready
+
+$(DOCS_STAMP): requirements/docs.txt $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@touch $@
+
+# Not with --quiet: the build would not see its own warnings, and a broken link would pass.
+.PHONY: docs
+docs: $(DOCS_STAMP) ## Build the documentation as a site into build/site; a broken link fails it
+	@$(BIN)/python -m tools.docs write
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --clean --config-file build/docs/mkdocs.yml
+	@$(BIN)/python -m tools.docs check
+	@echo "Open build/site/index.html"
 
 .PHONY: lint
 lint: setup $(DASHBOARD)/node_modules/.ready ## Check style, types and layers
@@ -115,10 +134,24 @@ soak: setup ## 500 PCs and 10,000 simulated phones for 10 minutes, leaders kille
 chaos: setup ## Three NATS nodes and two of every service; nodes and leaders killed under load, then an audit
 	@$(BIN)/python -m tests.chaos $(OPTIONS)
 
+REQUESTS ?= 100000
+
+.PHONY: fuzz
+fuzz: setup ## Send made-up and malformed requests to a platform: REQUESTS=1000000; writes build/fuzz.json
+	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(OPTIONS)
+
 .PHONY: upgrade
 upgrade: setup ## Play an upgrade under load from another commit to this one: FROM=main
 	@$(BIN)/python -m tests.upgrade.writers $(FROM)
 	@$(BIN)/python -m tests.upgrade $(FROM) $(OPTIONS)
+
+.PHONY: sbom
+sbom: setup ## List all packages that are shipped (CycloneDX) in requirements/sbom.cdx.json
+	@$(BIN)/python -m tools.sbom
+
+.PHONY: audit
+audit: setup ## Look for known vulnerabilities of all pinned packages; OPTIONS="--advisories FOLDER" without the internet
+	@$(BIN)/python -m tools.dependency_audit $(OPTIONS)
 
 # A container has no servers of its own, but whatever it may be set to use.
 IMAGE_EXTRAS := webpush apprise sentry otel s3
@@ -133,6 +166,9 @@ lock: setup ## Pin the dependencies anew, with hashes
 	  $(IMAGE_EXTRAS:%=--extra %) pyproject.toml -c requirements/runtime.txt -o requirements/image.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  requirements/build.in -c requirements/dev.txt -o requirements/build.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  requirements/docs.in -c requirements/dev.txt -o requirements/docs.txt
+	@$(BIN)/python -m tools.sbom
 
 .PHONY: clean
 clean: ## Remove what was built (not the data directory)

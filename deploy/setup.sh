@@ -17,7 +17,7 @@ profile=$1
 shift
 
 ./make-certificates.sh "$@"
-mkdir -p secrets/nats secrets/farm
+mkdir -p secrets/nats
 
 secret() {  # FILE COMMAND...: once
   file=secrets/$1
@@ -25,13 +25,37 @@ secret() {  # FILE COMMAND...: once
   [ -f "$file" ] || "$@" > "$file"
 }
 
-sealing_key() { printf 'k1:%s\n' "$(openssl rand -base64 32)"; }
+# Each context has sealing keys of its own. An installation of before goes on with the ones that all contexts shared.
+sealing_keys() {  # CONTEXT
+  if [ -f secrets/sealing_keys ]; then cat secrets/sealing_keys; else printf '%s1:%s\n' "$1" "$(openssl rand -base64 32)"; fi
+}
 
-secret jwt_secrets openssl rand -hex 32
-secret inner_secrets openssl rand -hex 32
+# A secret that not everybody needs. Older versions had some of them in .env, by the name of the setting.
+optional() {  # FILE SETTING
+  [ -f "secrets/$1" ] && return
+  value=
+  [ -f .env ] && value=$(sed -n "s/^$2=//p" .env | tail -n 1 | sed "s/^\([\"']\)\(.*\)\1\$/\2/")
+  if [ -n "$value" ]; then
+    printf '%s\n' "$value" > "secrets/$1"
+    echo "$2 of deploy/.env is now in deploy/secrets/$1; remove it from deploy/.env" >&2
+  else
+    printf '# Not set. Replace this line with the value of %s, if you need it.\n' "$2" > "secrets/$1"
+  fi
+}
+
 secret identity_secrets openssl rand -hex 32
 secret cron_secrets openssl rand -hex 32
-secret sealing_keys sealing_key
+for context in identity render reminder; do secret "${context}_sealing_keys" sealing_keys "$context"; done
+for name in sentry_dsn alert_slack_url alert_webhook_url alert_webhook_secrets reminder_webhook_secrets \
+    reminder_vapid_private_key reminder_apprise_urls render_nas_password render_nexrender_secret \
+    evidence_s3_key_id evidence_s3_secret; do
+  optional "$name" "DROVER_$(printf '%s' "$name" | tr '[:lower:]' '[:upper:]')"
+done
+for key in archive_s3 archive_reader_s3; do
+  optional "${key}_key_id" DROVER_ARCHIVE_S3_KEY_ID
+  optional "${key}_secret" DROVER_ARCHIVE_S3_SECRET
+done
+secret none echo '# Nothing: this installation has no API keys of older versions.'
 secret postgres_password openssl rand -hex 24
 secret grafana_password openssl rand -hex 16
 printf 'postgresql://drover:%s@postgres:5432/drover\n' "$(cat secrets/postgres_password)" > secrets/postgres_url.new
@@ -50,23 +74,10 @@ sed -n 's/.*user: "\([a-z-]*\)", password: \$\([A-Z_]*\)$/\1 \2/p' nats/users.co
   mv -f secrets/nats_url.new "secrets/nats_url_$user"
 done
 
-# Keys of the simulated farm, signed as `drover key` does.
-encoded() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
-key() {  # ROLE
-  claims=$(printf '{"iss":"drover","role":"%s","iat":%d,"exp":%d}' "$1" "$(date +%s)" "$(($(date +%s) + 2592000))" | encoded)
-  said="$(printf '{"alg":"HS256","typ":"JWT"}' | encoded).$claims"
-  printf '%s.%s' "$said" "$(printf '%s' "$said" | openssl dgst -sha256 -hmac "$(cut -d, -f1 secrets/jwt_secrets)" -binary | encoded)"
-}
-cat > secrets/farm/credentials.json.new <<JSON
-{"url": "http://edge:8080", "anon_key": "$(key anon)", "service_key": "$(key service_role)",
- "cron_secret": "$(cut -d, -f1 secrets/cron_secrets)", "admin_email": "", "admin_password": "", "nats_url": "", "postgres_url": ""}
-JSON
-mv -f secrets/farm/credentials.json.new secrets/farm/credentials.json
-
 # Containers run as users of their own. Nobody else of this machine gets through the folder above.
 chmod 700 secrets
-chmod 755 secrets/nats secrets/farm
-chmod 444 secrets/nats/* secrets/farm/* secrets/nats_url_* secrets/*_secrets secrets/*_keys secrets/postgres_* secrets/grafana_*
+chmod 755 secrets/nats
+find secrets -type f -exec chmod 444 {} +
 
 if [ ! -f .env ]; then
   [ "$profile" = cluster ] && profiles=cluster || profiles=
@@ -76,9 +87,17 @@ COMPOSE_PROJECT_NAME=drover
 COMPOSE_PROFILES=$profiles
 NATS_CONFIG=$profile
 DROVER_NATS_REPLICAS=$replicas
+# What the key in every phone may do: off, read, agent or full. The simulated farm (profile demo) needs agent.
+DROVER_ANON=off
 ENV
   echo "wrote deploy/.env"
 elif ! grep -q "^NATS_CONFIG=$profile$" .env; then
   echo "deploy/.env says otherwise: set NATS_CONFIG=$profile, DROVER_NATS_REPLICAS=$replicas and COMPOSE_PROFILES there" >&2
   exit 1
+fi
+
+# API keys of older versions are verified with a shared secret, until they are adopted (docs/identity.md).
+if [ -f secrets/jwt_secrets ] && ! grep -q '^JWT_SECRETS_FILE=' .env; then
+  echo 'JWT_SECRETS_FILE=./secrets/jwt_secrets' >> .env
+  echo "deploy/.env: API keys of older versions stay valid; docs/identity.md says how to retire deploy/secrets/jwt_secrets"
 fi

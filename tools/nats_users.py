@@ -1,8 +1,9 @@
 """The permissions of NATS users, one for each service. `python -m tools.nats_users [FILE]` writes them for nats-server.
 
 A user may do only what its entry in `USERS` allows. No service may change or delete a stream of the log, and only the
-archiver, which takes no requests, may remove commits from one. NATS cannot prevent a user from directing a server's
-answer to another user's subject (ADR 0022, `eventlog.stored`).
+archiver, which takes no requests, may remove commits from one. Within an account, NATS cannot prevent a user from
+directing an answer to another user's subject (ADR 0022, `eventlog.stored`). So each user that is `outside` has an
+account of its own (ADR 0044), which shares only named subjects with the main one, and no log.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ import msgspec
 
 from drover.archive.purging import ARCHIVER
 from drover.bus import live
+from drover.bus.audit import SUBJECT as AUDIT
 from drover.bus.connection import inbox_of
 from drover.bus.realtime import SUBJECT as PEERS
 from drover.bus.rows import subjects
-from drover.domain.contexts import CONTEXTS
+from drover.bus.subject_keys import rewrap_subject_of
+from drover.bus.subject_keys import subject_of as key_subject_of
+from drover.domain.contexts import CONTEXTS, SUBJECT_CONTEXTS
 from drover.eventlog.bucket import NOTIFIER_BUCKET
 from drover.eventlog.log import ALL, Partition
+from drover.eventlog.reactor_switch import OUTSIDE_API
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
+from drover.eventlog.subject_keys import stream_of as key_stream_of
 from drover.notifier.app import LEADER as NOTIFIER
 from drover.readmodel.models import LIVE_CONTEXTS
 from drover.reminder.page_events import SUBJECT as PAGES_DELETED
 from drover.render.nudges import CLEAR_CACHE
+from drover.web.key_bucket import ALL_ENTRIES as KEY_ENTRIES
+from drover.web.key_bucket import BUCKET as KEYS
+from drover.web.key_uses import CONTEXT as KEY_USES_CONTEXT
 from drover.writer.acceptance import subject_of
 from drover.writer.nats_lease import BUCKET
 
@@ -36,8 +45,11 @@ PASSWORDS: Final = "../secrets/passwords.conf"
 """The file with one line for each user: `GATEWAY_PASSWORD: "…"`. NATS knows variables only in the file that defines or
 includes them."""
 LEASES: Final = f"KV_{BUCKET}"
-LEDGER: Final = f"KV_{NOTIFIER_BUCKET}"
-STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES)
+BUCKETS: Final = (f"KV_{NOTIFIER_BUCKET}", f"KV_{KEYS}")
+"""The streams of the buckets that only some users see."""
+KEY_STREAMS: Final = tuple(map(key_stream_of, SUBJECT_CONTEXTS))
+KEY_USES: Final = f"tel.{KEY_USES_CONTEXT}"
+STREAMS: Final = (*(context.upper() for context in CONTEXTS), SNAPSHOTS, LEASES, *KEY_STREAMS)
 PROJECTED: Final = f"{live.PROJECTED}.*"
 PROGRESS: Final = (PROJECTED, f"{live.COMMITTED}.*")
 """The subjects that announce the positions of read models and logs. Services that answer reads subscribe to them."""
@@ -47,13 +59,20 @@ PROBES: Final = subject_of(Partition("*", ALL))
 ROWS: Final = subjects(LIVE_CONTEXTS)
 """The subjects of changed rows. Rows of private contexts are not published."""
 SYSTEM: Final = "system"
+MAIN: Final = "DROVER"
+"""The account that has the logs."""
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user may do. In addition, every user may create a missing stream, but not change one."""
+    """What a user may do. In addition, every user that is not outside may create a missing stream, but not change
+    one."""
 
+    outside: bool = False
+    """Whether the user is on machines that are not the platform's own. Then it has an account of its own, which has no
+    JetStream. It may only send commands, say, hear, and ask about streams."""
     writes: tuple[str, ...] = ()
-    """The contexts whose writer the user runs. It may write events, leases and snapshots, and answer commands."""
+    """The contexts whose writer the user runs. It may write events, leases and snapshots, answer commands, and store,
+    serve and destroy the keys of subjects."""
     restores: bool = False
     """Whether the user may write events and snapshots of any context without a lease, recreate its stream, switch
     reactors on and off, and change the number of replicas."""
@@ -73,12 +92,23 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user may remove archived commits from the logs. Not for a process that takes requests."""
     looks_into: tuple[str, ...] = ()
     """The names of other users' key-value buckets that the user may read."""
+    asks_about: tuple[str, ...] = ()
+    """The contexts whose stream a user outside may ask about, without reading its commits. Others may ask about all."""
+    verifies: bool = False
+    """Whether the user follows the bucket of keys: it serves requests, and must know which keys were revoked, and
+    tells which were used."""
+    seals: tuple[str, ...] = ()
+    """The contexts whose subjects' keys the user may ask for. It seals or opens personal data."""
+    rewraps: bool = False
+    """Whether the user may store other wraps of subjects' keys. With wrong ones it would destroy personal data."""
     commands: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     hears: tuple[str, ...] = ()
 
 
-_WORKER: Final = User(commands=("render",), says=("tel.render",), hears=("evt.render.>", CLEAR_CACHE))
+_WORKER: Final = User(
+    seals=("render",), commands=("render",), says=("tel.render",), hears=("evt.render.>", CLEAR_CACHE)
+)
 
 # Edges read `identity` to know which sessions have ended.
 USERS: Final = {
@@ -86,22 +116,35 @@ USERS: Final = {
     "gateway": User(
         reads=("fleet", "identity"),
         resumes=True,
+        verifies=True,
+        seals=("render", "reminder"),
         commands=("fleet", "render", "analysis", "reminder"),
-        says=("tel.fleet", CLEAR_CACHE),
+        says=("tel.fleet", CLEAR_CACHE, AUDIT),
         hears=PROGRESS,
     ),
     "render": msgspec.structs.replace(_WORKER, writes=("render",)),
-    "render-worker": _WORKER,
-    "cleanup": User(writes=("analysis",), reads=("identity",), looks=True, commands=("analysis",), hears=PROGRESS),
+    # It asks about the stream to know whether the reactors of a restored context are off.
+    "render-worker": msgspec.structs.replace(_WORKER, outside=True, asks_about=("render",)),
+    "cleanup": User(
+        writes=("analysis",),
+        reads=("identity",),
+        looks=True,
+        verifies=True,
+        commands=("analysis",),
+        says=(AUDIT,),
+        hears=PROGRESS,
+    ),
     "reminder": User(
         writes=("reminder",),
         reads=("identity", "analysis"),
+        verifies=True,
+        seals=("reminder",),
         commands=("reminder",),
-        says=("peers.reminder",),
+        says=("peers.reminder", AUDIT),
         hears=("peers.reminder", "evt.reminder.*", PAGES_DELETED, *PROGRESS),
     ),
     "notifier": User(reads=CONTEXTS, leads=(NOTIFIER.context,), keeps=(NOTIFIER_BUCKET,)),
-    "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render", WANTED)),
+    "projector": User(reads=CONTEXTS, says=(PROJECTED, *ROWS), hears=("tel.fleet", "tel.render", KEY_USES, WANTED)),
     "archiver": User(
         reads=CONTEXTS, resumes=True, leads=(ARCHIVER.context,), purges=True, looks_into=(NOTIFIER_BUCKET,)
     ),
@@ -109,22 +152,36 @@ USERS: Final = {
         writes=("identity",),
         reads=CONTEXTS,
         looks=True,
-        commands=("identity",),
-        says=(PEERS,),
-        hears=(*PROGRESS, PEERS, *ROWS),
+        keeps=(KEYS,),
+        verifies=True,
+        seals=SUBJECT_CONTEXTS,
+        # `fleet`: an enrolment registers the phones that are missing. `render`, `reminder`: for erasures.
+        commands=CONTEXTS,
+        says=(PEERS, AUDIT),
+        hears=(*PROGRESS, PEERS, *ROWS, AUDIT),
     ),
     # People with a shell, and anything that is not a service.
-    "operator": User(reads=CONTEXTS, looks=True, commands=CONTEXTS, hears=PROGRESS, looks_into=(NOTIFIER_BUCKET,)),
+    "operator": User(
+        reads=CONTEXTS,
+        looks=True,
+        seals=SUBJECT_CONTEXTS,
+        rewraps=True,
+        commands=CONTEXTS,
+        says=(AUDIT,),
+        hears=PROGRESS,
+        looks_into=(NOTIFIER_BUCKET,),
+    ),
     "restore": User(reads=CONTEXTS, restores=True),
-    "pages": User(says=(PAGES_DELETED,)),
+    "pages": User(outside=True, says=(PAGES_DELETED,)),
 }
 
 
 def publishes(user: User) -> list[str]:
     found: set[str] = set()
-    if user != USERS["pages"]:
+    if not user.outside:
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE") for stream in STREAMS)
         found.add("$JS.API.INFO")  # checks that JetStream is enabled
+    found.update(f"{OUTSIDE_API}.STREAM.INFO.{context.upper()}" for context in user.asks_about)
     if user.writes or user.resumes or user.restores:
         found.add(f"$JS.API.STREAM.MSG.GET.{SNAPSHOTS}")
     if user.writes or user.leads or user.looks:
@@ -137,22 +194,29 @@ def publishes(user: User) -> list[str]:
         found.add(f"{live.COMMITTED}.{context}")
         found.update((f"evt.{context}.*", f"snap.{context}.>", f"$KV.{BUCKET}.{context}.*"))
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")  # snapshots only: a writer removes its old ones
+        if context in SUBJECT_CONTEXTS:
+            found.update(_keeping_keys(context))
     for stream in (f"KV_{bucket}" for bucket in user.keeps):
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "CREATE", "MSG.GET"))
     found.update(f"$KV.{bucket}.>" for bucket in user.keeps)
-    for stream in (f"KV_{bucket}" for bucket in user.looks_into):
+    for stream in (f"KV_{bucket}" for bucket in (*user.looks_into, *([KEYS] if user.verifies else []))):
         found.update(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("INFO", "MSG.GET"))
     if user.purges:
         found.update(f"$JS.API.STREAM.PURGE.{context.upper()}" for context in CONTEXTS)
     found.update(f"$KV.{BUCKET}.{name}.*" for name in user.leads)
     if user.restores:
         found.update(f"{kind}.{context}.{rest}" for kind, rest in (("evt", "*"), ("snap", ">")) for context in CONTEXTS)
-        found.update(f"$JS.API.STREAM.UPDATE.{stream}" for stream in (*STREAMS, LEDGER))
-        found.add(f"$JS.API.STREAM.INFO.{LEDGER}")
+        found.update(f"$JS.API.STREAM.UPDATE.{stream}" for stream in (*STREAMS, *BUCKETS))
+        found.update(f"$JS.API.STREAM.INFO.{stream}" for stream in BUCKETS)
         found.add(f"$JS.API.STREAM.PURGE.{SNAPSHOTS}")
         found.update(f"$JS.API.STREAM.DELETE.{context.upper()}" for context in CONTEXTS)  # `drover log migrate`
         found.add(f"$JS.API.STREAM.MSG.GET.{LEASES}")  # whether a writer leads
     found.update(f"cmd.{context}.*" for context in user.commands)
+    found.update(key_subject_of(context, ALL) for context in user.seals)
+    if user.rewraps:
+        found.update(rewrap_subject_of(context, ALL) for context in SUBJECT_CONTEXTS)
+    if user.verifies:
+        found.add(KEY_USES)
     if PROJECTED in user.hears:
         found.add(WANTED)
     return sorted(found.union(user.says))
@@ -160,9 +224,21 @@ def publishes(user: User) -> list[str]:
 
 def subscribes(name: str, user: User) -> list[str]:
     found = {f"{inbox_of(name)}.>", *user.hears, *(f"$KV.{BUCKET}.{leads}.*" for leads in user.leads)}
+    if user.verifies:
+        found.add(KEY_ENTRIES)
     for context in user.writes:
         found.update((f"cmd.{context}.*", f"$KV.{BUCKET}.{context}.*", subject_of(Partition(context, ALL))))
+        if context in SUBJECT_CONTEXTS:
+            found.update((key_subject_of(context, ALL), rewrap_subject_of(context, ALL)))
     return sorted(found)
+
+
+def _keeping_keys(context: str) -> Iterator[str]:
+    stream = key_stream_of(context)
+    yield f"key.{context}.*.*"
+    yield f"$JS.API.STREAM.MSG.GET.{stream}"
+    yield f"$JS.API.STREAM.MSG.DELETE.{stream}"
+    yield f"$JS.API.DIRECT.GET.{stream}"
 
 
 def _reading(stream: str) -> Iterator[str]:
@@ -177,22 +253,34 @@ def password_of(name: str) -> str:
     return f"{name.upper().replace('-', '_')}_PASSWORD"
 
 
+def account_of(name: str) -> str:
+    """Return the name of the account of a user outside."""
+    return name.upper().replace("-", "_")
+
+
 def users_conf() -> str:
     """Make the `accounts` block for nats-server. Its passwords are variables, which another file sets."""
-    users = "\n".join(
-        _entry(name, publishes(user), subscribes(name, user), answers=bool(user.writes)) for name, user in USERS.items()
+    inside = {name: user for name, user in USERS.items() if not user.outside}
+    outside = {name: user for name, user in USERS.items() if user.outside}
+    main = "\n".join(
+        _entry(name, publishes(user), subscribes(name, user), answers=bool(user.writes))
+        for name, user in inside.items()
     )
+    exports = "\n".join(_export(name, user) for name, user in outside.items())
     system = _entry(SYSTEM, ["$SYS.REQ.SERVER.PING.VARZ"], [f"{inbox_of(SYSTEM)}.>"], answers=False)
     return f"""{HEAD}
 include "{PASSWORDS}"
 accounts {{
-  DROVER {{
+  {MAIN} {{
     jetstream: enabled
+    exports: [
+{exports}
+    ]
     users: [
-{users}
+{main}
     ]
   }}
-  # Only to ask whether the servers sync every write.
+{"".join(_account(name, user) for name, user in outside.items())}  # Only to ask whether the servers sync every write.
   SYSTEM {{
     users: [
 {system}
@@ -200,6 +288,39 @@ accounts {{
   }}
 }}
 system_account: SYSTEM
+"""
+
+
+def _export(name: str, user: User) -> str:
+    """Make the exports of the main account for a user outside. The server sends the answer to a service's request back
+    into the account of the requester, whatever reply subject the request names."""
+    return "\n".join(
+        f'      {{ {kind}: "{subject}", accounts: [{account_of(name)}] }}' for kind, subject, _ in _crossing(user)
+    )
+
+
+def _crossing(user: User) -> Iterator[tuple[str, str, str]]:
+    """Return the subjects that a user outside shares with the main account: their kind, and their names in the main
+    account and outside."""
+    for subject in publishes(user):
+        yield "service", subject.replace(f"{OUTSIDE_API}.", "$JS.API."), subject
+    for subject in user.hears:
+        yield "stream", subject, subject
+
+
+def _account(name: str, user: User) -> str:
+    imports = "\n".join(
+        f'      {{ {kind}: {{ account: {MAIN}, subject: "{subject}" }}, to: "{local}" }}'
+        for kind, subject, local in _crossing(user)
+    )
+    return f"""  {account_of(name)} {{
+    imports: [
+{imports}
+    ]
+    users: [
+{_entry(name, publishes(user), subscribes(name, user), answers=False)}
+    ]
+  }}
 """
 
 

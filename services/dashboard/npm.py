@@ -29,4 +29,5 @@ def wheel_npm() -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(subprocess.run([*(system_npm() or wheel_npm()), *sys.argv[1:]], check=False).returncode)  # noqa: S603
+    argv = [*(system_npm() or wheel_npm()), *sys.argv[1:]]
+    os.execv(argv[0], argv)  # noqa: S606 - so that who ends this process ends npm

@@ -83,10 +83,11 @@ class Attempt:
 
 
 class Farm:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, pcs: int = PCS) -> None:
         self._client = client
         self._bus = CommandBus(client)
-        self.devices = [str(UUID(int=0x7000 << 64 | 0x8 << 60 | number)) for number in range(PCS * PER_PC)]
+        self._pcs = pcs
+        self.devices = [str(UUID(int=0x7000 << 64 | 0x8 << 60 | number)) for number in range(pcs * PER_PC)]
         self.online = 0
         self.events = 0
         self.changes: list[Change] | None = None
@@ -110,7 +111,7 @@ class Farm:
 
     async def fill(self) -> None:
         """PCs, phones that are all online, and a job that runs on half of them, each at another point of its way."""
-        await self._all(c.RegisterPc(f"PC-{pc:04d}", CAPACITY) for pc in range(PCS))
+        await self._all(c.RegisterPc(f"PC-{pc:04d}", CAPACITY) for pc in range(self._pcs))
         await self._all(
             c.RegisterDevice(device, f"SERIAL{n:08d}", f"P{n // PER_PC}-G{n % 4}", f"PC-{n // PER_PC:04d}")
             for n, device in enumerate(self.devices)
@@ -120,7 +121,7 @@ class Farm:
             "https://youtu.be/bench", "What everybody watches", job_id=str(UUID(int=0x7001 << 64 | 0x8 << 60))
         )
         await self._all([job])
-        await eventually(lambda: self._seen >= PCS * CAPACITY * READY_SHARE, SETTLE_S, every_s=0.2)
+        await eventually(lambda: self._seen >= self._pcs * CAPACITY * READY_SHARE, SETTLE_S, every_s=0.2)
         for number, attempt in enumerate(list(self._attempts)):
             for _ in range(number % 10):
                 self._advance(attempt)
@@ -129,6 +130,13 @@ class Farm:
         under_way = [attempt for attempt in self._attempts if not attempt.is_over]
         Random(len(under_way)).shuffle(under_way)  # else rack after rack would change, and not all of them
         self._attempts = deque(under_way)
+
+    async def order(self, jobs: int) -> None:
+        """So many jobs that wait behind the one that runs, and as many that were cancelled."""
+        ids = [str(UUID(int=0x7002 << 64 | 0x8 << 60 | number)) for number in range(2 * jobs)]
+        for number, job_id in enumerate(ids):
+            await self._all([c.CreateJob("https://youtu.be/bench", f"Order {number}", job_id=job_id)])
+        await self._all(c.CancelJob(job_id) for job_id in ids[::2])
 
     @asynccontextmanager
     async def changing(self, rate: float) -> AsyncIterator[None]:

@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.live import COMMITTED, following_progress
-from drover.domain.fleet import FLEET
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server
 from drover.service import logging
@@ -46,7 +45,7 @@ async def figures() -> list[Figure]:
 
 async def _measured(name: str, doors: Doors, nats_url: str) -> list[Figure]:
     quiet = await tried(doors, QUIET_TRIES, of=FARM, prefix="QUIET")
-    delays = Delays(FLEET.context)
+    delays = Delays()
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connected(nats_url, "bench"))
         await stack.enter_async_context(following_progress(client, delays.committed, topic=COMMITTED))

@@ -43,7 +43,6 @@ from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
 from drover.testing.waiting import eventually
-from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
@@ -67,18 +66,17 @@ FLEET_ONLY = (Partition(FLEET.context),)
 class Delays:
     """How long commits take to reach the read model, as a process that hears both announcements sees it."""
 
-    def __init__(self, context: str = FLEET.context) -> None:
+    def __init__(self) -> None:
         self.took_ms: list[float] = []
-        self._context = context
         self._committed: dict[int, float] = {}
 
     def committed(self, context: str, partition: str, seq: int) -> None:
-        if context == self._context:
+        if context == FLEET.context:
             self._committed[seq] = time.perf_counter()
 
-    def projected(self, context: str, partition: str, seq: int) -> None:
+    def projected(self, schema: str, partition: str, seq: int) -> None:
         now = time.perf_counter()
-        for done in [one for one in self._committed if context == self._context and one <= seq]:
+        for done in [one for one in self._committed if schema == FLEET_PROJECTION.schema and one <= seq]:
             self.took_ms.append((now - self._committed.pop(done)) * 1000)
 
 
@@ -143,7 +141,12 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
     settings = load(environ)
     positions = Positions(FLEET_ONLY, ask=asking(announcing(client, WANTED)))
     nobody: Any = None  # reads need no telemetry
-    async with open_pool(dsn, "bench") as pool, following_progress(client, positions.observe):
+
+    def observe(schema: str, partition: str, seq: int) -> None:
+        assert schema == FLEET_PROJECTION.schema
+        positions.observe(FLEET.context, partition, seq)
+
+    async with open_pool(dsn, "bench") as pool, following_progress(client, observe):
         gateway = Gateway(
             settings=settings,
             limits=GatewaySettings(),
@@ -156,7 +159,7 @@ async def _gateway(client: Any, nats_url: str, dsn: str, newest: Newest) -> Asyn
             roster_at=positions,
         )
         app = create_application(Health(), body_bytes_max=1 << 20)
-        add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
+        add_handlers(app, gateway.handlers(), gateway.access)
         async with serve(app, "127.0.0.1", 0, grace_s=1) as port:
             yield f"http://127.0.0.1:{port}/rest/v1/pcs?id=eq.pc-1"
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import uvloop
 from aiohttp import web
 
+from drover.bus.audit import NatsRecorder
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.telemetry import TelemetryOut
@@ -23,14 +24,17 @@ from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.hosting.service import add_unlisted
 from drover.projection.newest import Newest
 from drover.projection.positions import Positions
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.service.process import tune_garbage_collection
-from drover.web.access import Access
-from drover.web.application import add_handlers, add_route, create_application
+from drover.web.access_log import AccessLog
+from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from tests.bench.report import Figure, at_least, side_by_side
@@ -64,7 +68,8 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         roster.apply([device], number + 2)
     telemetry = TelemetryOut(client, "fleet", "bench")
     await stack.enter_async_context(telemetry.running())
-    app = create_application(Health(), body_bytes_max=1 << 20)
+    audit = Audit(NatsRecorder(client), Callers())
+    app = create_application(Health(), body_bytes_max=1 << 20, access_log=AccessLog(Callers()), audit=audit)
     nobody: Any = None  # heartbeats do not touch Postgres
     environ = {
         "DROVER_NATS_URL": nats_url,
@@ -85,8 +90,8 @@ async def _gateway_application(nats_url: str, stack: AsyncExitStack) -> web.Appl
         freshness=Freshness(Positions([Partition("fleet")]), Newest([Partition("fleet")])),
         roster_at=Positions([Partition("fleet")]),
     )
-    add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))
-    add_route(app, *gateway.unknown_relation)
+    add_handlers(app, gateway.handlers(), gateway.access)
+    add_unlisted(app, [gateway.unknown_relation], gateway.access)
     return app
 
 

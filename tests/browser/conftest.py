@@ -8,6 +8,8 @@ from typing import Final
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser
 
 from tests.browser.chromium import MISSING, chromium, find_chromium
@@ -31,10 +33,26 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
-async def platform(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
+async def elsewhere(browser: Browser) -> AsyncIterator[str]:
+    """The origin of somebody else's page, which Drover lets call."""
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text="<!doctype html><title>Elsewhere</title>", content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    async with TestServer(app) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def platform(
+    browser: Browser, elsewhere: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Platform]:
     """After the browser: without one, nothing is started."""
     # Many people sign in from one address, one after the other.
-    shared = Platform(tmp_path_factory.mktemp("browser") / "data", environ={"DROVER_SIGN_INS_BURST": "1000"})
+    settings = {"DROVER_SIGN_INS_BURST": "1000", "DROVER_CORS_ORIGINS": elsewhere}
+    shared = Platform(tmp_path_factory.mktemp("browser") / "data", environ=settings)
     try:
         await shared.ready()
         async with simulated_farm(shared):

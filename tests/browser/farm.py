@@ -18,8 +18,8 @@ PHONES_PER_PC: Final = 10
 PHONES: Final = PCS * PHONES_PER_PC
 SPEED: Final = 4
 OPTIONS: Final = ("--script", "calm", "--jobs", "0", "--renders", "2", "--users", "3", "--readers", "3")
-STOP_S: Final = 20.0
-HEARD_S: Final = 30.0
+STOP_S: Final = 60.0
+HEARD_S: Final = 120.0
 
 
 @asynccontextmanager

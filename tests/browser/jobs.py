@@ -1,4 +1,4 @@
-"""Jobs that the back office makes for a test, and one that holds all others up."""
+"""Jobs that the back office makes for a test, phones that do as the test says, and a job that holds all others up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 from contextlib import asynccontextmanager
 from itertools import count
 
-from tests.e2e.farmhand import hire, order
+from tests.e2e.farmhand import Farmhand, hire, order
 
 VIDEO = "https://www.youtube.com/watch?v=browser"
 BEAT_EVERY_S = 5.0
+PCT_MAX = 100
 holding = count()
 
 
@@ -22,12 +23,8 @@ async def create(http, title: str, **fields) -> str:
 
 
 @asynccontextmanager
-async def held_up(http, title: str = "In front"):
-    """The id of a job that is active for as long as the block lasts: its phone has begun and does not get on."""
-    hand = await hire(http, f"HOLD{next(holding):06d}", pc="PC-HOLDING")
-    job = await order(http, hand, title=title)
-    work = await hand.work()
-    assert (await hand.report(work, "running")).status == 204
+async def heard(hand: Farmhand):
+    """The phone says that it is there for as long as the block lasts."""
 
     async def beat() -> None:
         while True:
@@ -36,11 +33,40 @@ async def held_up(http, title: str = "In front"):
 
     beating = asyncio.create_task(beat())
     try:
-        yield job
+        yield
     finally:
         beating.cancel()
-        await cancel(http, job)
-        await hand.complete(work)  # the phone is free again
+
+
+@asynccontextmanager
+async def begun(hand: Farmhand):
+    """What the phone was offered, and has begun. It does not get done, and it is not taken for lost or stalled."""
+    work = await hand.work()
+    assert (await hand.report(work, "running")).status == 204
+
+    async def go_on() -> None:
+        for pct in range(1, PCT_MAX):  # for eight minutes
+            await asyncio.sleep(BEAT_EVERY_S)
+            await hand.report(work, "running", progress_pct=pct)
+
+    going_on = asyncio.create_task(go_on())
+    try:
+        yield work
+    finally:
+        going_on.cancel()
+
+
+@asynccontextmanager
+async def held_up(http, title: str = "In front"):
+    """The id of a job that is active for as long as the block lasts: its phone has begun and does not get done."""
+    hand = await hire(http, f"HOLD{next(holding):06d}", pc="PC-HOLDING")
+    job = await order(http, hand, title=title)
+    async with begun(hand) as work:
+        try:
+            yield job
+        finally:
+            await cancel(http, job)
+            await hand.complete(work)  # the phone is free again
 
 
 async def cancel(http, job: str) -> None:

@@ -86,8 +86,10 @@
       faults.add(`${named(element)} is shortened to ${Math.round(element.clientWidth - padding)} px`);
     }
   }
+  const hasOnlyForEars = (cell) =>
+    cell.hasChildNodes() && [...cell.childNodes].every((node) => node instanceof Element && isForEarsOnly(node));
   for (const cell of scope.querySelectorAll("td, th")) {
-    if (!isSeen(cell) || isForEarsOnly(cell)) continue;
+    if (!isSeen(cell) || isForEarsOnly(cell) || hasOnlyForEars(cell)) continue;
     const room = cell.getBoundingClientRect();
     const range = document.createRange();
     range.selectNodeContents(cell);

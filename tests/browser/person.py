@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -70,6 +71,10 @@ class Person:
 
     def heading(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, exact=True)
+
+    async def press_pair(self, keys: str) -> None:
+        """Two keys, the second before the page is done with the first: a busy page must not make a pair too slow."""
+        await asyncio.gather(*map(self.page.keyboard.press, keys))
 
     async def is_there(self) -> None:
         """Waits until nothing loads any more. The live stream never ends, so the network is never idle."""

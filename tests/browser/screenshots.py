@@ -124,6 +124,7 @@ async def shots(http: Http) -> list[Shot]:
         by_name["analyses"],
         by_name["reminders"],
         by_name["events"],
+        Shot("audit", "/audit", "Who read and changed what, and from where."),
         Shot(
             "event",
             f"/events?event=fleet%3D{event['seq']}.{event['line']}",

@@ -42,6 +42,7 @@ async def test_axe_finds_nothing_serious(admin, http, theme):
         "phone": f"/fleet?device={device['id']}",
         "job": f"/queue?job={jobs[1]}",
         "new job": "/queue?new=true",
+        "audit": "/audit",
         "past": "/fleet?as_of=2026-01-01T00:00:00Z",
     }
     for name, path in screens.items():

@@ -10,27 +10,30 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 async def test_the_palette_finds_screens_phones_and_things_to_do(admin):
     keys, page = admin.page.keyboard, admin.page
+    palette = page.get_by_role("dialog", name="Search and commands")
+
+    async def ask(text: str) -> None:
+        await keys.press("Control+k")
+        await expect(palette.get_by_role("combobox")).to_be_focused()
+        await keys.type(text)
+
     await admin.open("/")
     await admin.is_live()
-    await keys.press("Control+k")
-    palette = page.get_by_role("dialog", name="Search and commands")
-    await expect(palette.get_by_role("combobox")).to_be_focused()
-    await keys.type("rend")
+    await ask("rend")
     await expect(palette.get_by_role("option").first).to_contain_text("Renders")
     await keys.press("Enter")
     await expect(admin.heading("Renders")).to_be_visible()
 
-    await keys.press("Control+k")
-    await keys.type("P002D003")
+    await ask("P002D003")
     await expect(palette.get_by_role("option").first).to_contain_text("SIM00001P002D003")
     await keys.press("Enter")
-    await expect(page.get_by_role("complementary", name="SIM00001P002D003")).to_be_visible()
+    panel = page.get_by_role("complementary", name="SIM00001P002D003")
+    await expect(panel.get_by_role("heading", level=2)).to_be_focused()  # Escape is for the panel from now on
     assert "/fleet?device=" in page.url
     await keys.press("Escape")
     await expect(page.get_by_role("complementary")).to_have_count(0)
 
-    await keys.press("Control+k")
-    await keys.type("dark")
+    await ask("dark")
     await keys.press("Enter")
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
@@ -49,7 +52,7 @@ async def test_two_keys_lead_to_each_screen(admin):
         ("gs", "System"),
         ("go", "Overview"),
     ):
-        await admin.page.keyboard.type(keys)
+        await admin.press_pair(keys)
         await expect(admin.heading(title)).to_be_visible()
 
 
@@ -68,7 +71,7 @@ async def test_keys_search_create_and_explain_themselves(admin):
     await expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("Search and commands")
     await keys.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
-    await keys.type("gq")
+    await admin.press_pair("gq")
     await expect(admin.heading("Queue")).to_be_visible()
     await keys.press("n")
     await expect(page.get_by_role("dialog", name="New job").get_by_label("Title")).to_be_focused()

@@ -57,7 +57,7 @@ async def test_the_slider_is_dragged_to_before_the_farm_and_back(admin):
     await admin.open("/fleet")
     await admin.is_live()
     await expect(admin.page.locator(".phone").nth(PHONES - 1)).to_be_visible()
-    await admin.page.keyboard.type("gt")
+    await admin.press_pair("gt")
     box = await slider(admin).bounding_box()
     middle = box["y"] + box["height"] / 2
     await admin.page.mouse.move(box["x"] + box["width"] - 6, middle)

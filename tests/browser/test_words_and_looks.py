@@ -14,7 +14,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 # Names are the same in every language; the rest is what the farm itself calls its things.
 NAMES: Final = {
-    "Drover", "English", "PC", "NATS", "Postgres", "PostgreSQL", "JSON", "NAS", "MP4", "URL", "SSE", "HTTP", "ID",
+    "Drover", "English", "PC", "NATS", "Postgres", "PostgreSQL", "CSV", "JSON", "NAS", "MP4", "URL", "SSE", "HTTP",
+    "ID",
 }  # fmt: skip
 WORD: Final = re.compile(r"[A-Za-z][A-Za-z']+")
 

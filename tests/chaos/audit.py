@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import msgspec
@@ -14,6 +15,8 @@ from drover.projector.app import PROJECTIONS
 from tests.chaos.load import Load
 
 SHOWN = 5
+READ_S = 60.0
+"""How long a log may deliver nothing although there is more."""
 
 
 class Audit(msgspec.Struct):
@@ -41,7 +44,12 @@ async def audit(client: Client, load: Load, *, filled: int = 0) -> Audit:
             n, epoch, seq, seen = 0, 0, 0, set()
             async with log.read(0) as reader:
                 while last is not None and seq < last.seq:
-                    for commit in await reader.next():
+                    try:
+                        commits = await asyncio.wait_for(reader.next(), READ_S)
+                    except TimeoutError:
+                        result.wrong.append(f"{partition.subject}: nothing after {seq} can be read, of {last.seq}")
+                        break
+                    for commit in commits:
                         seq = commit.seq
                         result.commits += 1
                         if commit.id in seen:

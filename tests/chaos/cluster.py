@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets
 import signal
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -20,23 +18,13 @@ from drover.bus.connection import connected
 from drover.embedded import programs
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.testing.waiting import eventually
+from tests.e2e.process import free_port
 
 NODES = 3
 HOST = "127.0.0.1"
-PORTS = range(20_000, 32_000)
 PASSWORD = "chaos"
 START_S = 60.0
 STOP = (StopStep(signal.SIGTERM, 10.0), StopStep(signal.SIGKILL, 5.0))
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ones that nobody listens on: every node must know those of all before any of them starts."""
-    found: set[int] = set()
-    while len(found) < count:
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((HOST, port := secrets.choice(PORTS)))
-            found.add(port)
-    return list(found)
 
 
 class Node:
@@ -107,7 +95,7 @@ class Node:
 
 class Cluster:
     def __init__(self, folder: Path) -> None:
-        ports = free_ports(2 * NODES)
+        ports = [free_port() for _ in range(2 * NODES)]
         self.nodes = [Node(number, folder, ports[:NODES], ports[NODES:]) for number in range(NODES)]
 
     @property

@@ -19,6 +19,7 @@ from drover.platform.serve import compose
 from drover.platform.settings import load
 from drover.service.health import Health
 from drover.web.route import routes_of
+from tests.unit.web.known_keys import KnownKeys
 
 READS: Final = routes_of(*(one for one in HANDLERS if issubclass(one, Subject)))
 """What the dashboard reads of the read models."""
@@ -26,23 +27,27 @@ BY_SERVICE: Final = {name: routes_of(*service.handlers) for name, service in REG
 SECRET: Final = "s" * 32
 
 
-def all_services() -> web.Application:
-    """Every service in one process, with all that opens a route configured. Nothing is started or connected."""
+def all_services(**more: str) -> web.Application:
+    """Every service in one process, with all that opens a route configured. Nothing is started or connected. `more`:
+    further settings."""
     configuration = load(
         {
             "DROVER_NATS_URL": "nats://nowhere",
             "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
             "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_ANON": "agent",
             "DROVER_IDENTITY_SECRETS": "i" * 32,
             "DROVER_SEALING_KEYS": f"k1:{base64.b64encode(b'k' * 32).decode()}",
             "DROVER_RENDER_NEXRENDER_URL": "http://nowhere",
             "DROVER_RENDER_WORKERS": "1",
             "DROVER_RENDER_NAS": "/nowhere",
             "DROVER_RENDER_OUTPUT_DIR": "/nowhere",
+            **more,
         }
     )
     pool: Any = None
     partitions = {context: (Partition(context),) for context in CONTEXTS}
     host = Host(configuration, Client(), pool, services=SERVICES, partitions=partitions)
+    host.keys = KnownKeys()  # as if NATS had told which keys are revoked
     app, _ = compose(host, Health())
     return app

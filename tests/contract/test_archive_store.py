@@ -52,6 +52,18 @@ async def test_what_is_not_there_is_missing(store, folder):
     assert await store.names("render") == []
 
 
+async def test_a_folder_is_removed_with_everything_in_it_and_nothing_else(store):
+    for name in ("2026-11-18/a/1", "2026-11-18/a/2", "2026-11-18/b/3", "2026-11-19/a/4"):
+        await store.write(name, b"picture")
+    await store.remove("2026-11-18/a")
+    assert await store.names("2026-11-18/a") == []
+    assert await store.names("2026-11-18/b") == ["3"]
+    await store.remove("2026-11-18")
+    await store.remove("2026-11-18")
+    assert await store.folders() == ["2026-11-19"]
+    assert (await store.read("2026-11-19/a/4", BYTES_MAX)).data == b"picture"
+
+
 async def test_a_file_that_is_too_large_is_not_read_into_memory(store, folder):
     await store.write("fleet/a", b"x" * (BYTES_MAX + 1))
     with pytest.raises(FileDamaged, match="101 bytes"):

@@ -28,7 +28,7 @@ from tools.nats_users import USERS, publishes
 CONTRACTS = Path(__file__).parents[2] / FOLDER
 SAMPLES = sorted((CONTRACTS / "samples").glob("*/*.json"))
 BY_CONTEXT = DECIDERS
-INTERNAL = ("$", "snap.", "probe.", "peers.", "render.cache.clear")
+INTERNAL = ("$", "outside.API.", "snap.", "probe.", "peers.", "render.cache.clear", "key.", "keys.", "rewrap.")
 """Subjects that are no part of the contract: those of JetStream, of caches, and between processes of one service."""
 pytestmark = pytest.mark.req("EV-09")
 

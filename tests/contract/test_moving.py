@@ -202,5 +202,5 @@ def test_what_the_pages_say_is_not_there_is_not_there():
 
 def test_people_of_another_issuer_have_the_api_and_no_tables():
     granted = {grant.relation for rule in TABLE for grant in rule.grants() if grant.role is Role.AUTHENTICATED}
-    assert granted == {"me", "my_tests", "my_alarms"}
+    assert granted == {"me", "my_tests", "my_alarms", "public_channels"}
     assert not granted & RELATIONS.keys()

@@ -19,7 +19,7 @@ from tools.nats_users import SYSTEM, USERS, password_of
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 STOP = (StopStep(signal.SIGTERM, 10.0), StopStep(signal.SIGKILL, 5.0))
-START_S = 30.0
+START_S = 60.0
 
 
 class PermittedNats:

@@ -15,12 +15,11 @@ from drover.cli.service_names import SERVICES
 from drover.platform.registry import REGISTRY
 from drover.platform.settings import FIELDS
 from drover.service.secret_files import SUFFIX
-from tests.deploy.chart import CHART, NEWEST, of_kind, rendered
+from tests.deploy.chart import CHART, NEWEST, container_of, environment_of, keys_of, of_kind, pods, rendered
 from tests.deploy.permitted_nats import DEPLOY
 from tests.deploy.programs import output, run
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
-COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 EVERYTHING = (
     "ingress.enabled=true",
     "ingress.className=nginx",
@@ -37,31 +36,14 @@ EVERYTHING = (
     "podAnnotations.note=x",
     "services.gateway.tag=0.2.0",
     "services.notifier.secretSettings.DROVER_ALERT_SLACK_URL=slack_url",
+    "keysOfBefore=true",
+    "archive.bucket=s3://farm/log",
+    "archive.endpoint=https://bucket.example.com",
+    "archive.region=eu-central-1",
 )
 OF_THE_OPERATOR = {"ServiceMonitor", "PrometheusRule"}
 """Kinds that the Prometheus operator defines; the schemas of Kubernetes do not contain them."""
 OLDEST = "1.27"
-
-
-def pods(*settings: str) -> dict[str, dict]:
-    """The pod templates of all services and of the migration."""
-    owners = of_kind("Deployment", *settings) | of_kind("Job", *settings)
-    return {name: one["spec"]["template"] for name, one in owners.items()}
-
-
-def container(pod: dict) -> dict:
-    (only,) = pod["spec"]["containers"]
-    return only
-
-
-def environment(pod: dict) -> dict[str, str | None]:
-    return {variable["name"]: variable.get("value") for variable in container(pod)["env"]}
-
-
-def keys(pod: dict) -> dict[str, str]:
-    """Which keys of the Secret a pod gets, by the file that it finds them in."""
-    volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
-    return {f"/run/secrets/drover/{item['path']}": item["key"] for item in volumes["secrets"]["secret"]["items"]}
 
 
 def test_it_is_of_the_version_of_the_platform():
@@ -106,10 +88,10 @@ def test_every_service_is_there():
     deployments = of_kind("Deployment")
     assert set(VALUES["services"]) == set(SERVICES) == deployments.keys()
     for name, one in deployments.items():
-        assert container(one["spec"]["template"])["args"] == ["serve", name]
+        assert container_of(one["spec"]["template"])["args"] == ["serve", name]
         assert one["spec"]["replicas"] >= 2, "a leader and a warm standby"
     assert of_kind("NetworkPolicy").keys() == of_kind("PodDisruptionBudget").keys() == set(SERVICES)
-    assert container(pods()["migrate"])["args"] == ["migrate"]
+    assert container_of(pods()["migrate"])["args"] == ["migrate"]
 
 
 @pytest.mark.req("EV-01", "EV-08")
@@ -120,7 +102,7 @@ def test_services_budgets_and_policies_select_the_pods_of_their_component(settin
 
     for name, one in of_kind("Service", *settings).items():
         assert selected(one["spec"]["selector"]) == {name}
-        ports = {port["name"] for port in container(pods(*settings)[name])["ports"]}
+        ports = {port["name"] for port in container_of(pods(*settings)[name])["ports"]}
         assert {port["targetPort"] for port in one["spec"]["ports"]} <= ports
     for name, one in of_kind("NetworkPolicy", *settings).items():
         assert selected(one["spec"]["podSelector"]["matchLabels"]) == {name}
@@ -130,19 +112,12 @@ def test_services_budgets_and_policies_select_the_pods_of_their_component(settin
         assert selected(one["spec"]["selector"]["matchLabels"]) == {name}
 
 
-def test_services_have_the_secrets_that_those_of_compose_have():
-    for name, pod in pods().items():
-        if name in SERVICES:
-            assert ("postgres_url" in keys(pod).values()) == REGISTRY[name].reads_postgres, name
-        assert set(keys(pod).values()) == set(COMPOSE[name]["secrets"]), name
-
-
 def test_what_a_container_reads_from_a_file_is_mounted_there():
     for name, pod in pods(*EVERYTHING).items():
-        files = {value for variable, value in environment(pod).items() if variable.endswith(SUFFIX)}
+        files = {value for variable, value in environment_of(pod).items() if variable.endswith(SUFFIX)}
         (ca,) = {value for value in files if value.endswith("ca.crt")}
-        assert files - {ca} == keys(pod).keys(), name
-        mounts = {mount["name"]: mount["mountPath"] for mount in container(pod)["volumeMounts"]}
+        assert files - {ca} == keys_of(pod).keys(), name
+        mounts = {mount["name"]: mount["mountPath"] for mount in container_of(pod)["volumeMounts"]}
         assert mounts.keys() == {volume["name"] for volume in pod["spec"]["volumes"]}, name
         assert mounts["secrets"] == "/run/secrets/drover"
         assert ca == f"{mounts['nats-ca']}/ca.crt"
@@ -150,7 +125,7 @@ def test_what_a_container_reads_from_a_file_is_mounted_there():
 
 def test_every_setting_is_one_that_drover_reads():
     for name, pod in pods(*EVERYTHING).items():
-        for variable in environment(pod):
+        for variable in environment_of(pod):
             if variable.startswith("DROVER_"):
                 assert variable in FIELDS or variable.removesuffix(SUFFIX) in FIELDS, (name, variable)
 
@@ -158,17 +133,29 @@ def test_every_setting_is_one_that_drover_reads():
 def test_a_setting_of_a_service_beats_that_of_the_edges_and_that_of_all():
     settings = (
         "settings.DROVER_LOG_LEVEL=debug",
-        "edgeSettings.DROVER_ANON=off",
+        "edgeSettings.DROVER_ANON=agent",
         "services.api.settings.DROVER_LOG_LEVEL=warning",
     )
-    found = {name: environment(pod) for name, pod in pods(*settings).items()}
+    found = {name: environment_of(pod) for name, pod in pods(*settings).items()}
     assert (found["api"]["DROVER_LOG_LEVEL"], found["scheduler"]["DROVER_LOG_LEVEL"]) == ("warning", "debug")
-    assert {name for name, one in found.items() if one.get("DROVER_ANON") == "off"} == {
+    assert {name for name, one in found.items() if one.get("DROVER_ANON") == "agent"} == {
         "gateway",
         "api",
         "cleanup",
         "reminder",
     }
+
+
+@pytest.mark.req("SE-02")
+def test_the_anon_key_may_do_nothing_until_somebody_says_so():
+    found = {name: environment_of(pod).get("DROVER_ANON") for name, pod in pods().items()}
+    assert found == {name: "off" if name in REGISTRY and REGISTRY[name].takes_requests else None for name in found}
+
+
+@pytest.mark.req("SE-07")
+def test_who_takes_keys_believes_the_ingress_that_they_came_over_https():
+    found = {name for name, pod in pods().items() if environment_of(pod).get("DROVER_TRUSTED_PROXIES")}
+    assert found == {name for name in SERVICES if REGISTRY[name].takes_requests}
 
 
 @pytest.mark.parametrize(
@@ -191,18 +178,24 @@ def test_helm_refuses_values_with_a_mistake(mistake):
 def test_pods_can_do_little():
     for pod in pods().values():
         assert pod["spec"]["automountServiceAccountToken"] is False
-        assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
-        assert container(pod)["securityContext"] == {
+        assert pod["spec"]["securityContext"] == {
+            "runAsNonRoot": True,
+            "runAsUser": 10001,
+            "runAsGroup": 10001,
+            "fsGroup": 10001,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        assert container_of(pod)["securityContext"] == {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         }
-        assert container(pod)["resources"]["limits"]["memory"]
+        assert container_of(pod)["resources"]["limits"]["memory"]
 
 
 def test_kubernetes_asks_each_service_how_it_is():
     for one in of_kind("Deployment").values():
-        asked = container(one["spec"]["template"])
+        asked = container_of(one["spec"]["template"])
         paths = [asked[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")]
         assert paths == ["/livez", "/livez", "/readyz"]
 
@@ -221,7 +214,7 @@ def test_verify_has_room_where_the_notes_say_that_commands_are_run():
 
 def test_the_image_is_named_by_its_digest_its_tag_or_the_version_of_the_chart():
     def image(name, *settings):
-        return container(pods(*settings)[name])["image"]
+        return container_of(pods(*settings)[name])["image"]
 
     digest = f"image.digest=sha256:{'0' * 64}"
     assert image("api") == "drover:0.1.0"
@@ -259,7 +252,7 @@ def test_a_roll_out_stops_an_old_pod_only_when_a_new_one_could_lead():
     for name, deployment in of_kind("Deployment").items():
         strategy = deployment["spec"]["strategy"]
         assert strategy["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}, name
-        probes = container(deployment["spec"]["template"])
+        probes = container_of(deployment["spec"]["template"])
         assert probes["readinessProbe"]["httpGet"]["path"] == "/readyz", name
         assert probes["livenessProbe"]["httpGet"]["path"] == "/livez", "a pod that folds is not ready, and alive"
         assert deployment["spec"]["progressDeadlineSeconds"] == VALUES["progressDeadlineSeconds"]

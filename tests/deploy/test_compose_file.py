@@ -1,41 +1,41 @@
 """`deploy/compose.yaml`: every service is there, with settings that exist, and no more rights than it needs.
 
-Docker Compose reads and resolves the file. Without Docker, nothing here shows that containers start.
+Docker Compose reads and resolves the file. That containers start is shown by `test_compose_up.py`, with CONTAINERS=1.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
+import jwt
+import msgspec
 import pytest
 import yaml
 
 from drover.cli.service_names import PARTS, SERVICES
+from drover.embedded.credentials import Credentials
+from drover.notifier.settings import AlertSettings
 from drover.platform.registry import REGISTRY
 from drover.platform.settings import FIELDS
-from drover.service.secret_files import SUFFIX
+from drover.service.config import Settings
+from drover.service.identity_keys import IdentityKeys
+from drover.service.secret_files import SUFFIX, read_secret_files
+from tests.deploy.compose import ALL, FILE, OURS, TEXT, given_to, resolved_in, set_up
 from tests.deploy.permitted_nats import DEPLOY
-from tests.deploy.programs import output
+from tests.settings import load
 from tools.nats_users import USERS
 
-TEXT = (DEPLOY / "compose.yaml").read_text()
-FILE = yaml.safe_load(TEXT)
-ALL = FILE["services"]
-OURS = {name: one for name, one in ALL.items() if "drover" in one["image"]}
+WITH_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing: it makes secrets")
 PUBLISHED = {"nats-1", "nats-2", "nats-3", "edge", "prometheus", "grafana"}
 
 
 def environment(name):
     return ALL[name].get("environment") or {}
-
-
-def resolved_in(folder: Path, *flags: str) -> dict:
-    """The project as Docker Compose understands it: merged, with its variables filled in. It refuses mistakes."""
-    return json.loads(output("docker-compose", "-f", folder / "compose.yaml", *flags, "config", "--format", "json"))
 
 
 @pytest.fixture(scope="module")
@@ -79,30 +79,43 @@ def test_every_setting_is_one_that_drover_reads():
 def test_whoever_takes_keys_knows_what_the_anon_key_may_do():
     """The api too: it serves Realtime to that key."""
     for name in SERVICES:
-        takes_keys = "DROVER_IDENTITY_SECRETS_FILE" in environment(name)
+        takes_keys = REGISTRY[name].takes_requests
         assert takes_keys == ({"DROVER_ANON", "DROVER_ANON_MAY_CREATE_JOBS"} <= environment(name).keys()), name
 
 
-def test_what_is_read_from_a_file_is_a_secret_of_that_container():
-    for name in OURS:
-        files = {value for variable, value in environment(name).items() if variable.endswith(SUFFIX)}
-        ours = {value.removeprefix("/run/secrets/") for value in files if value.startswith("/run/secrets/")}
-        assert ours == set(ALL[name].get("secrets", ())), name
-    used = {secret for one in ALL.values() for secret in one.get("secrets", ())}
-    assert used == FILE["secrets"].keys()
+@pytest.mark.req("SE-02")
+def test_the_anon_key_may_do_nothing_until_somebody_says_so(resolved):
+    found = {name: one.get("environment", {}).get("DROVER_ANON") for name, one in resolved["services"].items()}
+    takers = {"tools", *(name for name in SERVICES if REGISTRY[name].takes_requests)}
+    assert found == {name: "off" if name in takers else None for name in found}
 
 
-@pytest.mark.req("EV-01")
-def test_who_lets_nobody_in_does_not_know_what_keys_are_signed_with():
-    for name in {*SERVICES, *PARTS} - {"gateway", "cleanup", "reminder", "api", "projector"}:
-        assert not {"jwt_secrets", "identity_secrets", "cron_secrets"} & set(ALL[name]["secrets"]), name
+@pytest.mark.req("SE-07")
+def test_who_takes_keys_believes_the_edge_that_they_came_over_https(resolved):
+    (subnet,) = (one["subnet"] for one in resolved["networks"]["front"]["ipam"]["config"])
+    assert list(resolved["services"]["edge"]["networks"]) == ["front"]
+    for name in SERVICES:
+        if REGISTRY[name].takes_requests:
+            assert resolved["services"][name]["environment"]["DROVER_TRUSTED_PROXIES"] == subnet, name
+    https = (DEPLOY / "edge" / "nginx.conf").read_text()
+    assert "listen 8443 ssl;" in https
+    assert "proxy_set_header X-Forwarded-Proto $scheme;" in https
+
+
+@pytest.mark.req("SE-07")
+def test_the_simulated_farm_sends_its_keys_over_https(resolved):
+    farm = resolved["services"]["farm"]
+    assert farm["command"][:2] == ["--url", "https://edge:8443"]
+    assert "localhost edge" in (DEPLOY / "make-certificates.sh").read_text(), "the certificate is valid for that name"
+    trust = farm["environment"]["SSL_CERT_FILE"]
+    assert trust in {f"{volume['target']}/ca.crt" for volume in farm["volumes"]}
 
 
 def test_secrets_are_files_that_git_does_not_have():
     ignored = (DEPLOY / ".gitignore").read_text().split()
     assert {"/secrets/", "/tls/", "/.env"} <= set(ignored)
-    for secret in FILE["secrets"].values():
-        assert secret["file"].startswith("./secrets/")
+    for secret in resolved_in(DEPLOY, "--profile", "*")["secrets"].values():
+        assert secret["file"].startswith(f"{DEPLOY}/secrets/")
     assert not re.search(r"(password|secret)s?: *[A-Za-z0-9]{12,}", TEXT, re.IGNORECASE)
 
 
@@ -173,17 +186,14 @@ def test_prometheus_scrapes_every_service():
     assert "log" in ALL["prometheus"]["networks"]
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing: it makes the certificates")
+@WITH_OPENSSL
 @pytest.mark.parametrize(("profile", "nodes"), [("single", 1), ("cluster", 3)])
 def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp_path, profile, nodes):
-    for name in ("setup.sh", "make-certificates.sh", "compose.yaml"):
-        shutil.copy(DEPLOY / name, tmp_path)
-    (tmp_path / "nats").mkdir()
-    (tmp_path / "nats" / "users.conf").write_text((DEPLOY / "nats" / "users.conf").read_text())
-    run = [tmp_path / "setup.sh", profile, "farm.example.com", "192.0.2.7"]
-    subprocess.run(run, check=True, capture_output=True)
-    for secret in FILE["secrets"].values():
-        assert (tmp_path / secret["file"]).read_text().strip()
+    names = (profile, "farm.example.com", "192.0.2.7")
+    set_up(tmp_path, *names)
+    project = resolved_in(tmp_path, "--profile", "*")
+    for secret in project["secrets"].values():
+        assert Path(secret["file"]).read_text().strip()
     assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
     url = (tmp_path / "secrets" / "nats_url_gateway").read_text()
     assert url.count("tls://gateway:") == nodes
@@ -193,8 +203,70 @@ def test_setup_writes_all_that_is_needed_and_changes_nothing_the_second_time(tmp
     assert services["nats-1"]["command"][-1].endswith(f"/{profile}.conf")
     assert sum(name.startswith("nats-") for name in services) == nodes
     assert services["api"]["environment"]["DROVER_NATS_REPLICAS"] == str(nodes)
-    before = {
-        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "credentials.json"
-    }
-    subprocess.run(run, check=True, capture_output=True)
-    assert before == {path: path.read_bytes() for path in before}
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    set_up(tmp_path, *names)
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@WITH_OPENSSL
+@pytest.mark.req("SE-08")
+def test_a_new_installation_has_rings_of_its_own_for_each_context_and_no_shared_secret(tmp_path):
+    set_up(tmp_path)
+    assert not {"jwt_secrets", "inner_secrets", "sealing_keys"} & {path.name for path in tmp_path.rglob("*")}
+    api, gateway, reminder, worker = (
+        read_by(tmp_path, name) for name in ("api", "gateway", "reminder", "render-worker")
+    )
+    rings = [api.sealing_ring("identity"), gateway.sealing_ring("render"), reminder.sealing_ring("reminder")]
+    assert len({key for ring in rings for key in ring}) == 3
+    assert worker.sealing_ring("render") == gateway.sealing_ring("render")
+    assert worker.sealing_ring("identity") == gateway.sealing_ring("identity") == api.sealing_ring("render") == ()
+    assert (api.jwt_secrets, gateway.jwt_secrets, gateway.identity_secrets) == ((), (), ())
+    assert len(api.identity_secrets) == 1
+
+
+@WITH_OPENSSL
+@pytest.mark.req("SE-08")
+def test_an_installation_of_before_keeps_its_secrets_and_goes_on(tmp_path):
+    shared, ring = "s" * 64, f"k1:{'A' * 43}="
+    slack = "https://hooks.slack.com/services/T000/B000/x&y"
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "jwt_secrets").write_text(shared)
+    (tmp_path / "secrets" / "sealing_keys").write_text(ring)
+    (tmp_path / ".env").write_text(
+        f"NATS_CONFIG=single\nDROVER_ALERT_SLACK_URL='{slack}'\n"
+        "DROVER_ARCHIVE_S3_KEY_ID=id\nDROVER_ARCHIVE_S3_SECRET=of the bucket\n"
+    )
+    said = set_up(tmp_path)
+    assert "DROVER_ALERT_SLACK_URL of deploy/.env is now in deploy/secrets/alert_slack_url" in said
+    for name in ("gateway", "cleanup", "reminder", "api", "tools"):
+        assert read_by(tmp_path, name).jwt_secrets == (shared,), "keys that are in phones stay valid"
+    for name, context in (("gateway", "render"), ("render-worker", "render"), ("api", "identity")):
+        assert read_by(tmp_path, name).sealing_ring(context) == (ring,), "what is sealed can be opened"
+    for name in ("archiver", "projector"):
+        found = read_by(tmp_path, name)
+        assert (found.archive_s3_key_id, found.archive_s3_secret) == ("id", "of the bucket")
+    assert read_by(tmp_path, "notifier", AlertSettings).alert_slack_url == slack
+    assert read_by(tmp_path, "scheduler").jwt_secrets == read_by(tmp_path, "projector").jwt_secrets == ()
+
+
+@WITH_OPENSSL
+@pytest.mark.req("SE-08")
+def test_the_keys_of_the_simulated_farm_are_signed_when_it_starts(tmp_path):
+    set_up(tmp_path)
+    one = resolved_in(tmp_path, "--profile", "*")["services"]["farm-keys"]
+    (command,) = (text.replace("$$", "$") for text in one["command"])  # as Docker gets it
+    environ = given_to(tmp_path, "farm-keys") | {"FARM": str(tmp_path)}
+    path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
+    subprocess.run([*one["entrypoint"], command], env={"PATH": path} | environ, check=True, cwd=tmp_path)
+    found = msgspec.json.decode((tmp_path / "credentials.json").read_bytes(), type=Credentials)
+    keys = IdentityKeys(read_by(tmp_path, "api").identity_secrets)
+    for token, role in ((found.anon_key, "anon"), (found.service_key, "service_role")):
+        assert jwt.decode(token, keys.api[0].public, algorithms=["ES256"])["role"] == role
+    assert found.url == "https://edge:8443"
+
+
+def read_by(folder, container, section=Settings):
+    """The settings as the program in a container reads them."""
+    environ = given_to(folder, container)
+    read_secret_files(environ, FIELDS)
+    return load({name: value for name, value in environ.items() if name.startswith("DROVER_")}, section)

@@ -67,3 +67,46 @@ def test_nothing_is_logged_of_requests_that_have_the_key_in_the_query():
     assert "access_log off;" in (DEPLOY / "edge" / "nginx.conf").read_text()
     inside = (DEPLOY / "edge" / "inside.conf").read_text()
     assert re.search(r"location = /realtime/v1/websocket \{\s+error_log /dev/null crit;\s+proxy_pass", inside)
+
+
+def outside() -> str:
+    """The server that the world reaches, up to what both servers share."""
+    return re.search(
+        r"server \{\s+listen 8443 ssl;(.*?)include inside.conf;",
+        (DEPLOY / "edge" / "nginx.conf").read_text(),
+        re.DOTALL,
+    )[1]
+
+
+@pytest.mark.req("SE-05", "SE-06")
+def test_the_edge_limits_each_address_to_more_than_a_farm_needs():
+    conf = (DEPLOY / "edge" / "nginx.conf").read_text()
+    (connections,) = re.findall(r"limit_conn connections (\d+);", outside())
+    assert 10_000 < int(connections) <= int(re.search(r"worker_connections (\d+)", conf)[1]) / 2, "two for each request"
+    (rate,) = re.findall(r"limit_req_zone \$binary_remote_addr zone=requests:10m rate=(\d+)r/s;", conf)
+    assert int(rate) >= 2_000, "10,000 phones send a heartbeat every 10 s, and poll"
+    assert "limit_req zone=requests" in outside()
+    for name in ("client_header_timeout", "client_body_timeout"):
+        assert f"{name} 10s;" in conf, "slow requests do not hold connections"
+
+
+@pytest.mark.req("SE-05")
+def test_the_edge_limits_those_who_sign_in_more_than_others():
+    rows = re.search(r"map \$uri \$signs_in \{(.*?)\}", (DEPLOY / "edge" / "nginx.conf").read_text(), re.DOTALL)[1]
+    paths = {line.split()[0] for line in rows.strip().splitlines()} - {"default"}
+    assert paths == {one.path for one in BY_SERVICE["api"] if one.id in ("gotrueToken", "signIn", "refresh")}
+    assert "limit_req zone=sign_ins" in outside()
+
+
+@pytest.mark.req("SE-05")
+def test_whoever_the_edge_refuses_is_told_when_to_come_back():
+    assert "error_page 429 = @limited;" in outside()
+    assert re.search(r"location @limited \{[^}]*add_header Retry-After 1 always;\s+return 429 '\{.*\}';", outside())
+
+
+@pytest.mark.req("SE-05")
+def test_the_ingress_has_the_same_limits():
+    (ingress,) = of_kind("Ingress", "ingress.enabled=true").values()
+    notes = {name.rpartition("/")[2]: value for name, value in ingress["metadata"]["annotations"].items()}
+    assert f"limit_conn connections {notes['limit-connections']};" in outside()
+    assert f"rate={notes['limit-rps']}r/s;" in (DEPLOY / "edge" / "nginx.conf").read_text()

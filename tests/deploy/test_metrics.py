@@ -16,6 +16,7 @@ from drover.domain.fleet.alerts import (
     RATE_LIMITED,
 )
 from drover.domain.identity.policy import REUSED
+from drover.domain.limited_callers import CALLER_LIMITED
 from drover.domain.reminder.alerts import MINUTE_CROWDED, PUSH_FAILING
 from drover.domain.render.alerts import NEXRENDER_DOWN_RULE, NO_WORKER, RECOVERING, STOP_FAILED
 from drover.domain.render.policy import RULES
@@ -70,7 +71,8 @@ def test_every_kind_of_alert_that_a_context_raises_has_a_severity():
     fleet = {POISON_JOB, HOST_FAILING, HOST_SILENT, NEEDS_RESET, OFFERS_UNTAKEN, RATE_LIMITED}
     of_faults = {rule.alert for rule in (*RULES.values(), NEXRENDER_DOWN_RULE)}
     render = of_faults | {RECOVERING, STOP_FAILED, NO_WORKER}
-    assert fleet | render | {CLEANUP_FAILED, REUSED, PUSH_FAILING, MINUTE_CROWDED} == SEVERITIES.keys()
+    others = {CLEANUP_FAILED, REUSED, PUSH_FAILING, MINUTE_CROWDED, CALLER_LIMITED}
+    assert fleet | render | others == SEVERITIES.keys()
 
 
 def test_every_kind_of_alert_is_listed_for_people_and_has_its_text_on_the_dashboard():

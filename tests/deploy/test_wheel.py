@@ -66,6 +66,12 @@ def test_it_has_the_dashboard(wheel):
             assert inside.read(name) == path.read_bytes(), name
 
 
+def test_it_has_the_list_of_packages(wheel):
+    inside = zipfile.ZipFile(wheel)
+    (name,) = (name for name in inside.namelist() if name.endswith(".dist-info/sboms/sbom.cdx.json"))
+    assert inside.read(name) == (ROOT / "requirements" / "sbom.cdx.json").read_bytes()
+
+
 @pytest.mark.slow
 @pytest.mark.req("EV-01")
 async def test_installed_elsewhere_the_platform_starts_and_shows_its_page(installed, tmp_path):

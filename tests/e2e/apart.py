@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import os
 import time
 
 from drover.service.api_keys import Role, issue_api_key
 from tests.e2e.client import calling
-from tests.e2e.process import DROVER, DroverProcess, free_port, run_to_the_end
-from tests.e2e.up import READY_S, ready
+from tests.e2e.process import DroverProcess, free_port, run_command, run_to_the_end
+from tests.e2e.up import READY_S, readable, ready
 
 SECRET = "a secret of the end-to-end tests and long enough"
 SEALING_KEY = "k1:" + base64.b64encode(b"k" * 32).decode()
@@ -29,6 +27,7 @@ class Farm:
             "DROVER_NATS_SYSTEM_URL": nats.system_url,
             "DROVER_POSTGRES_URL": postgres.dsn,
             "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_ANON": "agent",
             "DROVER_SEALING_KEYS": SEALING_KEY,
             "DROVER_IDENTITY_SECRETS": SECRET[::-1],
             "DROVER_LOG_FORMAT": "console",
@@ -41,14 +40,9 @@ class Farm:
     async def add_admin(self):
         """The first account, as an operator adds it; its address and password."""
         email, password = "admin@example.com", "a password of the end-to-end tests"
-        added = await asyncio.create_subprocess_exec(
-            *(DROVER, "account", "add", email, "--role", "admin", "--password-stdin"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            env=os.environ | self.environ,
-        )
-        await added.communicate(password.encode())
-        assert added.returncode == 0
+        add = ("account", "add", email, "--role", "admin", "--password-stdin")
+        added = await run_command(*add, environ=self.environ, typed=password)
+        assert added.code == 0, added.err
         return email, password
 
     async def serve(self, *services, name=None, **more):
@@ -59,6 +53,8 @@ class Farm:
         process.url = f"http://127.0.0.1:{port}"
         self.running.append(process)
         await ready(process, process.url, self.ready_s)
+        async with self.calling(process) as http:
+            await readable(http)
         return process
 
     def calling(self, process):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import aiohttp
 import msgspec
 from yarl import URL
+
+from drover.projection.positions import BEHIND_HEADER
 
 ANSWER_S: Final = 30.0
 """Longer than the platform itself waits for anything."""
@@ -80,15 +83,23 @@ class Http:
         return await self.call("PATCH", path, anon=True, json={"status": "online"}, **how)
 
     async def rows(self, relation: str, query: str = "", **how: Any) -> list[dict[str, Any]]:
-        """All of them, page by page."""
+        """All of them, page by page, with every write that was acknowledged before."""
         found: list[dict[str, Any]] = []
         while True:
             page = f"{query}&limit={PAGE_ROWS}&offset={len(found)}"
-            answer = await self.get(f"/rest/v1/{relation}?{page.lstrip('&')}", **how)
+            answer = await self._fresh(f"/rest/v1/{relation}?{page.lstrip('&')}", **how)
             assert answer.status == 200, answer
             found += answer.json
             if len(answer.json) < PAGE_ROWS:
                 return found
+
+    async def _fresh(self, path: str, **how: Any) -> Answer:
+        """A read waits a second for the writes before it. Where that was too short, the answer says so."""
+        deadline = asyncio.get_running_loop().time() + ANSWER_S
+        while BEHIND_HEADER in (answer := await self.get(path, **how)).headers:
+            if asyncio.get_running_loop().time() > deadline:
+                break
+        return answer
 
     async def serials(self) -> list[str]:
         """Those of all phones, as often as each of them is there."""
@@ -120,7 +131,7 @@ class Http:
 
 
 @asynccontextmanager
-async def calling(url: str, anon_key: str, service_key: str) -> AsyncIterator[Http]:
-    connector = aiohttp.TCPConnector(limit=0)
+async def calling(url: str, anon_key: str, service_key: str, *, tls: SSLContext | None = None) -> AsyncIterator[Http]:
+    connector = aiohttp.TCPConnector(limit=0, ssl=tls or True)
     async with aiohttp.ClientSession(connector=connector) as session:
         yield Http(session, url, anon_key, service_key)

@@ -25,7 +25,7 @@ def platform(background_loop, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The first `drover up` on an empty directory. Only for tests after which it is as good as before."""
     # Many tests sign in as the same admin, one after the other.
     many = {"DROVER_SIGN_INS_BURST": "1000"}
-    shared = Platform(tmp_path_factory.mktemp("e2e") / "shared", environ=many)
+    shared = Platform(tmp_path_factory.mktemp("e2e") / "shared", environ=many, from_scratch=True)
     try:
         background_loop.run(shared.ready())
         yield shared
@@ -75,8 +75,8 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     """Starts platforms of the test's own, one after the other, all on the same directory."""
     started: list[Platform] = []
 
-    async def start_one(*options: str, **environ: str) -> Platform:
-        started.append(one := Platform(tmp_path / "data", *options, environ=environ))
+    async def start_one(*options: str, from_scratch: bool = False, **environ: str) -> Platform:
+        started.append(one := Platform(tmp_path / "data", *options, environ=environ, from_scratch=from_scratch))
         await one.ready()
         return one
 

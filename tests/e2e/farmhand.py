@@ -12,7 +12,7 @@ from drover.testing.waiting import eventually
 from tests.e2e.client import Answer, Http
 
 POLL_EVERY_S = 0.3
-FRAME_S = 10.0
+FRAME_S = 60.0
 
 
 class Farmhand:
@@ -34,7 +34,7 @@ class Farmhand:
             assert (await self.http.beat(self.serial)).status == 204
             return await self.poll()
 
-        return (await eventually(found, 20, every_s=POLL_EVERY_S))[0]
+        return (await eventually(found, every_s=POLL_EVERY_S))[0]
 
     async def report(self, work: dict[str, Any], status: str, **fields: Any) -> Answer:
         path = f"/rest/v1/job_assignments?id=eq.{work['id']}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -11,27 +10,34 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import cycle, islice
 from pathlib import Path
-from typing import Final
+from random import SystemRandom
+from tempfile import TemporaryFile
+from typing import IO, Final, NamedTuple
 
 import psutil
 
 from drover.testing.waiting import eventually
+from tests.e2e.fork_server import ForkedProcess, can_fork
 
 DROVER: Final = Path(sys.executable).with_name("drover")
 PORTS: Final = range(10_000, 20_000)
 """Below those that the system gives to outgoing connections, and below those that the embedded NATS chooses from."""
 PORT_TRIES: Final = 50
 END_S: Final = 30.0
-GONE_S: Final = 8.0
+COMMAND_S: Final = 60.0
+GONE_S: Final = 30.0
 """How long a server may take to notice that its Drover was killed, and to end."""
 TAIL_LINES: Final = 40
 
 
 def free_port() -> int:
-    ports = ports_of_this_worker(os.environ)
-    for _ in range(PORT_TRIES):
-        port = secrets.choice(ports)
+    """A port that nobody listens on, and that this process was not given before.
+
+    A test that asks for ten ports before its servers start would else get one of them twice, once in fifty runs.
+    """
+    for port in islice(_ports, PORT_TRIES):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
@@ -44,6 +50,14 @@ def ports_of_this_worker(environ: Mapping[str, str]) -> range:
     return PORTS[worker :: int(environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))]
 
 
+def shuffled(ports: range) -> Iterator[int]:
+    """Each port once, then all again; in random order, because another run on this machine chooses from them, too."""
+    return cycle(SystemRandom().sample(ports, len(ports)))
+
+
+_ports: Final = shuffled(ports_of_this_worker(os.environ))
+
+
 def ends_with_us(argv: Sequence[str | Path]) -> list[str | Path]:
     """The command line whose process gets SIGTERM when this one ends, be it by SIGKILL. Only Linux has that."""
     setpriv = shutil.which("setpriv")
@@ -53,19 +67,20 @@ def ends_with_us(argv: Sequence[str | Path]) -> list[str | Path]:
 class DroverProcess:
     """Started when made. `end` it: that also says whether anything of it was left behind."""
 
-    def __init__(self, *arguments: str | Path, output: Path, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str | Path,
+        output: Path,
+        environ: Mapping[str, str] | None = None,
+        from_scratch: bool = False,
+    ) -> None:
+        """`from_scratch`: execute the program as a user does, also where a fork of one that has started would do."""
         self._output = output
         self._descended: set[psutil.Process] = set()
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
+        environ = inherited | dict(environ or {})
         with output.open("ab") as file:
-            self._process = subprocess.Popen(
-                ends_with_us([DROVER, *arguments]),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=inherited | dict(environ or {}),
-                process_group=0,  # as a shell gives to each of its jobs
-            )
+            self._process = start_command(arguments, environ, file, from_scratch=from_scratch)
         self.pid: Final = self._process.pid
         self._self: Final = psutil.Process(self.pid)
 
@@ -90,7 +105,7 @@ class DroverProcess:
     def server(self, program: str) -> psutil.Process:
         """The one child, or grandchild, that is this server; of PostgreSQL the one that is the others' parent."""
         found = {process for process in self.descendants() if _is(process, program)}
-        heads = [process for process in found if process.parent() not in found]
+        heads = [process for process in found if _parent_of(process) not in found]
         assert len(heads) == 1, f"{heads} are {program}"
         return heads[0]
 
@@ -140,13 +155,49 @@ class DroverProcess:
         return "\n".join(self.output.splitlines()[-TAIL_LINES:])
 
 
+def start_command(
+    arguments: Sequence[str | Path],
+    environ: Mapping[str, str],
+    output: IO[bytes],
+    errors: IO[bytes] | None = None,
+    folder: Path | None = None,
+    typed: IO[bytes] | None = None,
+    *,
+    from_scratch: bool = False,
+) -> ForkedProcess | subprocess.Popen[bytes]:
+    """Start `drover` with these arguments, forked if that makes no difference to it."""
+    start = ForkedProcess if not from_scratch and can_fork(environ) else _executed
+    return start([DROVER, *arguments], environ, output, errors, folder, typed)
+
+
+def _executed(
+    argv: Sequence[str | Path],
+    environ: Mapping[str, str],
+    output: IO[bytes],
+    errors: IO[bytes] | None = None,
+    folder: Path | None = None,
+    typed: IO[bytes] | None = None,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ends_with_us(argv),
+        stdin=typed or subprocess.DEVNULL,
+        stdout=output,
+        stderr=errors or subprocess.STDOUT,
+        cwd=folder,
+        env=environ,
+        process_group=0,  # as a shell gives to each of its jobs
+    )
+
+
 @contextmanager
 def paused(server: psutil.Process) -> Iterator[None]:
     """Nothing of it runs while the block lasts. To all others it looks alive: ports and sockets stay open."""
+    server.suspend()  # first, so that no other begins
     stopped = [server, *server.children(recursive=True)]
-    for process in stopped:
-        process.suspend()
     try:
+        for process in stopped:
+            with suppress(psutil.NoSuchProcess):  # a connection that was just closed
+                process.suspend()
         yield
     finally:
         for process in stopped:
@@ -155,14 +206,43 @@ def paused(server: psutil.Process) -> Iterator[None]:
 
 
 async def run_to_the_end(
-    *arguments: str | Path, output: Path, environ: Mapping[str, str] | None = None
+    *arguments: str | Path, output: Path, environ: Mapping[str, str] | None = None, from_scratch: bool = False
 ) -> tuple[int, str]:
     """For commands that end by themselves: exit code and what was written."""
-    process = DroverProcess(*arguments, output=output, environ=environ)
+    process = DroverProcess(*arguments, output=output, environ=environ, from_scratch=from_scratch)
     try:
         return await process.ended(), process.output
     finally:
         await process.end()
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+async def run_command(
+    *arguments: str | Path,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    typed: str = "",
+    within_s: float = COMMAND_S,
+) -> Ended:
+    """Run a command to its end, with what is typed at it. Nothing of ours is in its environment but what is given."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
+    with TemporaryFile() as keys, TemporaryFile() as out, TemporaryFile() as err:
+        keys.write(typed.encode())
+        keys.seek(0)
+        process = start_command(arguments, inherited | dict(environ or {}), out, err, folder, keys)
+        try:
+            await eventually(lambda: process.poll() is not None, within_s)
+        finally:
+            process.kill()
+            code = process.wait()
+        for file in (out, err):
+            file.seek(0)
+        return Ended(code, out.read().decode(), err.read().decode())
 
 
 def lives(process: psutil.Process) -> bool:
@@ -171,6 +251,14 @@ def lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _parent_of(process: psutil.Process) -> psutil.Process | None:
+    """Of one that has ended, itself: servers of connections come and go, and none of them is the head of a server."""
+    try:
+        return process.parent()
+    except psutil.NoSuchProcess:
+        return process
 
 
 def _is(process: psutil.Process, program: str) -> bool:

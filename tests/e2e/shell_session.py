@@ -23,7 +23,7 @@ from tests.e2e.process import lives
 
 VENV: Final = Path(sys.prefix)
 BLOCK_S: Final = 120.0
-OUTPUT_S: Final = 45.0
+OUTPUT_S: Final = 120.0
 END_S: Final = 30.0
 MARK: Final = "DOCS_SHELL"
 """In the environment of all that descends from a session: what is left can be found even when the shell is gone."""

@@ -20,7 +20,7 @@ from drover.readmodel.form import placed
 from drover.testing.waiting import eventually
 from tests.e2e.process import run_to_the_end
 
-LIVED_S = 60.0
+LIVED_S = 150.0
 ENOUGH = {"fleet": 60, "render": 5, "analysis": 3, "identity": 2, "reminder": 8}
 """Commits in each context, after which there is something to lose."""
 

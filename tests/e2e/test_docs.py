@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
 
+from drover.testing.waiting import eventually
+from tests.e2e.client import calling
 from tests.e2e.process import free_port
 from tests.e2e.shell_blocks import Block, blocks_of
 from tests.e2e.shell_session import Failed, Ran, ShellSession
@@ -33,6 +36,17 @@ REASONS: Final = {
     "takes minutes",
 }
 """Why a block may be left out. Every other one is run."""
+SEEN_IN_THE_DEMO: Final = (
+    *("alerts?kind=eq.poison_job", "alerts?kind=eq.host_silent", "alerts?kind=eq.needs_reset"),
+    *("alerts?kind=eq.render_failed", "events?type=eq.JobPaused", "jobs?status=eq.completed"),
+    *("events?type=eq.DeviceQuarantined", "events?type=eq.DeviceHeld", "events?type=eq.DeviceWentOffline"),
+    *("events?type=eq.RetryScheduled&context=eq.fleet", "job_assignments?status=eq.completed"),
+    *("job_assignments?status=eq.failed", "render_queue?status=eq.completed", "render_queue?status=eq.failed"),
+    *("saju_tests?status=eq.completed", "saju_tests?status=eq.failed", "cleanup_run_tests?select=*"),
+    *("events?type=eq.AlarmSent", "events?type=eq.SendingFailed"),
+)
+"""Of each of these there is a row when the demo is three minutes old."""
+SEEN_S: Final = 200.0
 PORTS: Final = re.compile(r"\b808[01]\b")
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -155,6 +169,29 @@ def test_a_page_does_as_printed(page, demo, directory, ports):
         reader.follow(*run_here(page))
     finally:
         reader.end()
+
+
+async def test_the_demo_has_shown_every_state_when_it_is_three_minutes_old(demo, ports):
+    """Here, because this demo has grown old while the pages were read."""
+    keys = msgspec.json.decode((demo / ".drover" / "credentials.json").read_bytes())
+    async with calling(f"http://127.0.0.1:{ports['8080']}", keys["anon_key"], keys["service_key"]) as http:
+        # Jobs of the pages, some with a higher priority, would have their turn before those of the demo.
+        of_pages = "or=(title.is.null,title.not.like.Simulated*)&status=in.(created,active,paused)"
+        assert (await http.call("PATCH", f"/rest/v1/jobs?{of_pages}", json={"status": "cancelled"})).status in (
+            200,
+            204,
+        )
+
+        async def missing() -> list[str]:
+            answers = [(query, await http.get(f"/rest/v1/{query}&limit=1")) for query in SEEN_IN_THE_DEMO]
+            return [query for query, answer in answers if answer.json == []]
+
+        async def nothing_missing() -> bool:
+            return not await missing()
+
+        with suppress(TimeoutError):
+            await eventually(nothing_missing, SEEN_S, every_s=1)
+        assert await missing() == []
 
 
 @needs_curl

@@ -9,7 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from drover.testing.waiting import eventually
 
-FIRST_START_S = 30.0
+FIRST_START_S = 60.0
+"""It takes five seconds on an idle machine. Here four workers start servers on two cores."""
 KEYS = {
     "url",
     "anon_key",
@@ -20,11 +21,12 @@ KEYS = {
     "nats_url",
     "postgres_url",
 }
+ROUNDS = 3
 UNITS = ("_seconds", "_bytes", "_ms", "_alarms")
 """The third is the seeds' own way of naming; the last counts things."""
 
 
-async def test_it_is_ready_within_half_a_minute_and_says_so(platform, http):
+async def test_it_is_ready_within_a_minute_and_says_so(platform, http):
     assert platform.ready_after_s < FIRST_START_S
     assert "Drover is ready" in platform.output
     assert platform.url in platform.output
@@ -91,5 +93,10 @@ async def test_more_phones_make_no_more_metrics(http):
         rows = await http.rows("devices", f"serial_number=in.({','.join(serials)})")
         return len(rows) == len(serials) and all(row["status"] == "online" for row in rows)
 
-    with_one = await live("METRIC00000")
-    assert await live(*(f"METRIC{number:05}" for number in range(1, 41))) == with_one
+    # A first command of another context, or an hour that turns, may add series meanwhile, but not time after time.
+    known = await live("METRIC00000")
+    for round_ in range(1, ROUNDS + 1):
+        before, known = known, await live(*(f"METRIC{round_}{number:04}" for number in range(40)))
+        if known == before:
+            return
+    pytest.fail(f"with more phones there were {known - before}")

@@ -31,7 +31,7 @@ from drover.writer.snapshots import snapshot_version
 from tests.chunks import each
 from tests.e2e.process import run_to_the_end
 
-LIVED_S = 90.0
+LIVED_S = 150.0
 COMMITS = 400
 """In the log of the fleet."""
 

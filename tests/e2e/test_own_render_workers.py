@@ -105,7 +105,7 @@ async def test_a_worker_of_theirs_that_wakes_up_late_changes_nothing(farm, tmp_p
     core = await farm.serve("render", "gateway", "projector", "api", name="core", DROVER_RENDER_WORKERS="0")
     machine = tmp_path / "machine"
     machine.mkdir()
-    slow = Script(render_s=(3.0, 3.0), encode_s=(0.1, 0.1), pickup_s=0.01)
+    slow = Script(render_s=(5.0, 5.0), encode_s=(0.1, 0.1), pickup_s=0.01)
     async with (
         farm.calling(core) as http,
         simulated_nexrender(machine, api_of=SimplifiedApi, script=slow, machines=2) as nexrender,

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from drover.testing.waiting import eventually
-from tests.e2e.process import END_S, PORTS, lives, ports_of_this_worker
+from tests.e2e.process import END_S, PORTS, free_port, lives, ports_of_this_worker
 from tests.e2e.up import READY_S
 
 ROOT = Path(__file__).parents[2]
@@ -20,22 +20,23 @@ STARTS_A_PLATFORM = """
 import sys
 from pathlib import Path
 from tests.e2e.up import Platform
-print(Platform(Path(sys.argv[1])).pid, flush=True)
+print(Platform(Path(sys.argv[1]), from_scratch=sys.argv[2] == "True").pid, flush=True)
 sys.stdin.read()
 """
 
 
-async def test_a_platform_ends_when_the_tests_that_started_it_are_killed(tmp_path):
+@pytest.mark.parametrize("from_scratch", [True, False])
+async def test_a_platform_ends_when_the_tests_that_started_it_are_killed(tmp_path, from_scratch):
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv (util-linux) is missing: without it nothing tells a platform that its parent has ended")
-    argv = [sys.executable, "-c", STARTS_A_PLATFORM, tmp_path / "data"]
+    argv = [sys.executable, "-c", STARTS_A_PLATFORM, tmp_path / "data", str(from_scratch)]
     with subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tests:  # noqa: ASYNC220
         platform = psutil.Process(int(tests.stdout.readline()))
         started = {platform}
 
         def both_servers():
             started.update(platform.children(recursive=True))
-            return {"nats-server", "postgres"} <= {process.name() for process in started if lives(process)}
+            return {"nats-server", "postgres"} <= {*map(name_of, started)}
 
         try:
             await eventually(both_servers, READY_S, every_s=0.1)
@@ -48,6 +49,14 @@ async def test_a_platform_ends_when_the_tests_that_started_it_are_killed(tmp_pat
                     process.kill()
 
 
+def name_of(process):
+    """None when it has ended: many that a start needs do, from one moment to the next."""
+    try:
+        return process.name() if lives(process) else None
+    except psutil.NoSuchProcess:
+        return None
+
+
 def test_workers_share_no_port_and_leave_none_out():
     workers = 3
     each = [
@@ -56,3 +65,8 @@ def test_workers_share_no_port_and_leave_none_out():
     ]
     assert sorted(port for ports in each for port in ports) == list(PORTS)
     assert ports_of_this_worker({}) == PORTS
+
+
+def test_no_port_is_given_twice_even_if_nobody_listens_on_it_yet():
+    given = [free_port() for _ in range(500)]
+    assert len({*given}) == len(given)

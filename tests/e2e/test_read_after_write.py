@@ -9,6 +9,7 @@ import time
 import pytest
 
 from drover.testing.waiting import eventually
+from drover.web.freshness import SOFT_WAIT_S
 from tests.e2e.read_after_write import MANY_SIGN_INS, doors_apart, doors_of, tried
 
 TRIES = 250
@@ -48,14 +49,16 @@ async def test_with_a_projector_that_stopped_reads_say_so_and_soon_wait_no_more(
         await eventually(is_fresh)
         projector.send(signal.SIGSTOP)
         try:
+            began = time.monotonic()
             made = await http.register("AFTER00001")
-            first, first_s = await read()
+            first, _ = await read()
             assert first.headers["Drover-Behind"] == made.headers["Drover-Position"]
-            assert 0.9 < first_s < 2.5
+            # Either it has waited, or the read model was behind for so long already.
+            assert time.monotonic() - began > 0.9 * SOFT_WAIT_S
             assert [row["serial_number"] for row in first.json] == ["BEFORE0001"]
             later = [(await read()) for _ in range(10)]
             assert all("Drover-Behind" in answer.headers for answer, _ in later)
-            assert sorted(took_s for _, took_s in later)[5] < 0.5, "the lag is known: nobody waits"
+            assert sorted(took_s for _, took_s in later)[5] < SOFT_WAIT_S, "the lag is known: nobody waits"
             assert (await http.get(f"/rest/v1/rpc/why?device_id={'0' * 8}-0000-7000-8000-{'0' * 12}")).status == 404
         finally:
             projector.send(signal.SIGCONT)

@@ -10,7 +10,8 @@ from uuid import uuid4
 import pytest
 
 from drover.embedded.credentials import load_or_create_secrets
-from drover.service.api_keys import Role, issue_api_key
+from drover.service.api_keys import Role, sign_api_key
+from drover.service.identity_keys import IdentityKeys
 from drover.testing.waiting import eventually
 from tests.e2e.realtime_filters import FILTERS, JOBS, write_job
 from tests.e2e.realtime_js import CLIENT, listener_on
@@ -227,16 +228,18 @@ async def test_presence_of_clients(node, platform, listener, http, phone):
 
 
 @pytest.mark.req("DI-08")
-async def test_a_token_is_refreshed_and_one_that_expires_closes_the_channel(listener, platform, http, phone):
+async def test_a_token_is_refreshed_and_one_that_expires_closes_the_channel(listener, platform, http, phone, office):
     """By hand: a token that is valid for seconds, then a newer one, then none."""
-    secret = load_or_create_secrets(platform.data_dir).jwt_secret
+    keys = IdentityKeys([load_or_create_secrets(platform.data_dir).identity_secret])
 
     def token(lifetime_s):
-        return issue_api_key(secret, Role.SERVICE_ROLE, now_s=time.time(), lifetime_s=lifetime_s)
+        now_s = time.time()
+        return sign_api_key(keys, Role.SERVICE_ROLE, key_id=str(uuid4()), now_s=now_s, expires_s=now_s + lifetime_s)
 
-    await listener.do("setAuth", key=phone, token=token(4))
+    await listener.subscribe("before", office)  # Node takes seconds to start on a busy machine
+    await listener.do("setAuth", key=phone, token=token(8))
     await listener.subscribe("mine", phone, {"event": "INSERT", "table": "devices"})
-    await listener.do("setAuth", key=phone, token=token(10))
+    await listener.do("setAuth", key=phone, token=token(12))
     assert (await http.register("REALTIMETOK1")).status == 201
     await listener.until(channel="mine", heard="INSERT")
     ended = await listener.until(channel="mine", heard="system", status="error", within_s=LATER_S)

@@ -8,19 +8,21 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from realtime import RealtimeSubscribeStates
 from supabase import AsyncClient, acreate_client
 
 from drover.embedded.credentials import load_or_create_secrets
-from drover.service.api_keys import Role, issue_api_key
+from drover.service.api_keys import Role, sign_api_key
+from drover.service.identity_keys import IdentityKeys
 from drover.testing.waiting import eventually
 from tests.e2e.realtime_filters import FILTERS, JOBS, write_job
 from tests.e2e.up import Platform
 
 WITHIN_S = 40.0
-FIRST_TOKEN_S = 4
+FIRST_TOKEN_S = 8
 LOOKED_S = 2.0
 """By then the server has looked for tokens that have expired."""
 
@@ -98,10 +100,11 @@ async def test_every_operator_holds_for_the_rows_that_it_should(platform, http):
 
 @pytest.mark.req("DI-08")
 async def test_supabase_py_refreshes_its_token_and_goes_on_hearing(platform, http):
-    secret, ear = load_or_create_secrets(platform.data_dir).jwt_secret, Ear()
+    keys, ear = IdentityKeys([load_or_create_secrets(platform.data_dir).identity_secret]), Ear()
 
     def token(lifetime_s):
-        return issue_api_key(secret, Role.SERVICE_ROLE, now_s=time.time(), lifetime_s=lifetime_s)
+        now_s = time.time()
+        return sign_api_key(keys, Role.SERVICE_ROLE, key_id=str(uuid4()), now_s=now_s, expires_s=now_s + lifetime_s)
 
     async with client_of(platform, "anon_key") as client:
         first, over_at = token(FIRST_TOKEN_S), time.time() + FIRST_TOKEN_S

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from drover.testing.waiting import eventually
 
-TOLD_S = 30.0
+TOLD_S = 60.0
 SETTINGS = {
     "DROVER_REMINDER_PROVIDER": "webhook",
     "DROVER_REMINDER_ALLOW_PRIVATE": "1",

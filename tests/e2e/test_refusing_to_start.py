@@ -13,7 +13,9 @@ from tests.e2e.process import free_port, run_to_the_end
 
 async def refused(tmp_path, *options, **environ):
     """Exit code and the one line that was written."""
-    code, said = await run_to_the_end("up", *options, output=tmp_path / "refused.log", environ=environ)
+    code, said = await run_to_the_end(
+        "up", *options, output=tmp_path / "refused.log", environ=environ, from_scratch=True
+    )
     assert "Traceback" not in said
     assert len(said.splitlines()) == 1, said
     return code, said

@@ -70,3 +70,8 @@ async def test_a_repeat_with_the_same_key_has_no_second_effect(http):
 async def test_the_heartbeat_of_an_unknown_phone_is_404_and_without_a_key_401(http):
     assert (await http.beat("UNKNOWN001")).status == 404
     assert (await http.beat("UNKNOWN001", headers={"apikey": ""})).status == 401
+
+
+@pytest.mark.req("SE-02")
+async def test_by_default_the_anon_key_registers_too_where_only_this_machine_reaches_drover(http):
+    assert (await http.call("POST", "/rest/v1/devices", anon=True, json=device("FIRST0ANON"))).status == 201

@@ -16,6 +16,8 @@ from tests.e2e.process import paused
 from tests.e2e.rendering import Crew, all_completed, render_all
 
 QUICK = Script(render_s=(0.2, 0.4), encode_s=(0.05, 0.1), pickup_s=0.01)
+SLOW = Script(render_s=(5.0, 5.0), encode_s=(0.1, 0.1), pickup_s=0.01)
+"""Still at work when the test has seen that it has begun, also on a busy machine."""
 RENDERS = 200
 WORKERS = 8
 KILL_EVERY_S = 3.0
@@ -69,7 +71,7 @@ async def test_a_worker_that_wakes_up_late_is_refused_on_record_and_the_winners_
     core = await farm.serve("render", "gateway", "projector", "api", name="core", DROVER_RENDER_WORKERS="0", **lease)
     async with (
         farm.calling(core) as http,
-        simulated_nexrender(tmp_path / "out", script=QUICK, machines=2) as nexrender,
+        simulated_nexrender(tmp_path / "out", script=SLOW, machines=2) as nexrender,
     ):
         crew = Crew(farm, nexrender.url, tmp_path, DROVER_RENDER_FOLLOW_S="1", **lease)
         await crew.start("late")

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 
 import psutil
 import pytest
@@ -17,7 +18,9 @@ from drover.testing.waiting import eventually
 from tests.e2e.farmhand import hire, order
 from tests.e2e.process import run_to_the_end
 
-TAKE_OVER_S = 15.0
+TAKE_OVER = timedelta(seconds=15)
+HAND_OVER = timedelta(seconds=7)
+"""What is left of a lease at least, which lasts 10 s and is renewed every 3 s."""
 PHONES = [f"APART{number:05}" for number in range(20)]
 BEAT_EVERY_S = 0.2
 BEATS_AFTERWARDS = 12
@@ -98,6 +101,12 @@ async def beating(http, phones):
         task.cancel()
 
 
+async def fleet_terms(http):
+    """Who has led the fleet, and since when, as the log has it: how busy the test itself is does not count."""
+    rows = await http.rows("events", "context=eq.fleet&type=eq.TermStarted&order=n")
+    return [(row["data"]["holder"], datetime.fromisoformat(row["at"])) for row in rows]
+
+
 @pytest.mark.slow
 @pytest.mark.req("EV-01", "EV-02", "DF-04")
 async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobody_goes_offline(farm):
@@ -123,9 +132,8 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
         async with beating(http, [*PHONES, hand.serial]) as rounds:
             await eventually(all_heard)
             leader.send(signal.SIGKILL)
-            killed_at = time.monotonic()
+            killed_at = datetime.now(UTC)
             assert (await http.register("DURING0001")).status == 201
-            assert time.monotonic() - killed_at < TAKE_OVER_S
             assert await leader_is("standby")
             assert (await hand.report(work, "running", progress_pct=50)).status == 204, "its work is still its own"
             aim = len(rounds) + BEATS_AFTERWARDS
@@ -134,17 +142,21 @@ async def test_when_the_leading_scheduler_is_killed_the_standby_goes_on_and_nobo
         await http.catch_up()
         assert await http.rows("events", "type=in.(DeviceWentOffline,AttemptRolledBack)") == []
         assert await http.rows("alerts") == []
-        terms = await http.rows("events", "context=eq.fleet&type=eq.TermStarted&order=n")
-        assert [term["data"]["holder"] for term in terms] == ["leader", "standby"]
+        terms = await fleet_terms(http)
+        assert [holder for holder, _ in terms] == ["leader", "standby"]
+        assert terms[1][1] - killed_at < TAKE_OVER
 
         await leader.ended()
         await farm.serve("scheduler", name="again")
         standby.send(signal.SIGTERM)
         assert await standby.ended() == 0
-        handed_over_at = time.monotonic()
+        handed_over_at = datetime.now(UTC)
         assert (await http.register("HANDOVER01")).status == 201
-        assert time.monotonic() - handed_over_at < TAKE_OVER_S / 3, "a stop hands over; nobody waits for a lease"
         assert await leader_is("again")
+        await http.catch_up()
+        holder, since = (await fleet_terms(http))[-1]
+        assert holder == "again"
+        assert since - handed_over_at < HAND_OVER, "a stop hands over; nobody waits for a lease"
 
 
 @pytest.mark.req("YR-01")

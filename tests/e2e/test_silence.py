@@ -11,8 +11,8 @@ from tests.e2e.client import device
 from tests.e2e.conftest import BEATING, SILENT
 
 LIMIT = timedelta(seconds=30)
-LATEST = timedelta(seconds=36)
-"""The limit, a sweep of a second, and a busy machine."""
+LATEST = timedelta(seconds=50)
+"""The limit, a sweep of a second, and a busy machine. A phone at work would be given 60 s."""
 SEEN_S = 60.0
 """For the event to be in the read model. How late the platform was is judged by the event itself."""
 
@@ -25,8 +25,8 @@ async def test_a_phone_that_falls_silent_goes_offline_and_one_that_beats_stays_o
 
     ids = {row["serial_number"]: row["id"] for row in await http.rows("devices", "select=id,serial_number")}
     (offline,) = await eventually(went_offline, within_s=SEEN_S, every_s=0.2)
-    (online,) = await http.rows("events", f"type=eq.DeviceCameOnline&entities=cs.{{{ids[SILENT]}}}")
-    after = datetime.fromisoformat(offline["at"]) - datetime.fromisoformat(online["at"])
+    # The time that counts is when it was heard: that it came online is decided, and recorded, a little later.
+    after = datetime.fromisoformat(offline["at"]) - datetime.fromisoformat(offline["data"]["last_seen"])
     assert LIMIT <= after < LATEST
     assert offline["by"] == "presence"
     assert await http.status_of(SILENT) == "offline"

@@ -22,18 +22,18 @@ FROM generate_series(0, pg_temp.number('devices') - 1) n;
 
 INSERT INTO rm_fleet.job_rows (id, title, target_url, script_type, duration_min_pct, duration_max_pct, prob_like,
   prob_comment, prob_playlist, is_active, base_reward, status, needs, created_at, updated_at, activated_at, ended_at,
-  pending, running, retrying, completed, failed, cancelled, skipped)
+  pending, running, retrying, completed, failed, cancelled, skipped, priority, put_first, is_scheduled)
 SELECT pg_temp.id('j', n), 'Job ' || n, 'https://youtu.be/' || n, 'youtube_watch', 30, 90, 50, 30, 10, n = 59, 10,
        CASE WHEN n = 59 THEN 'active' WHEN n % 7 = 0 THEN 'cancelled' ELSE 'completed' END, ARRAY[]::text[],
        now() - (60 - n) * interval '12 hours', now(), now() - (60 - n) * interval '12 hours',
-       CASE WHEN n < 59 THEN now() - (59 - n) * interval '12 hours' END, 0, 0, 0, 100, 2, 1, 0
+       CASE WHEN n < 59 THEN now() - (59 - n) * interval '12 hours' END, 0, 0, 0, 100, 2, 1, 0, 0, 0, FALSE
 FROM generate_series(0, 59) n;
 INSERT INTO rm_fleet.job_rows (id, title, target_url, script_type, duration_min_pct, duration_max_pct, prob_like,
   prob_comment, prob_playlist, is_active, base_reward, status, needs, created_at, updated_at, activated_at, ended_at,
-  pending, running, retrying, completed, failed, cancelled, skipped)
+  pending, running, retrying, completed, failed, cancelled, skipped, priority, put_first, is_scheduled)
 SELECT pg_temp.id('w', n), 'Waiting ' || n, 'https://youtu.be/w', 'youtube_watch', 30, 90, 50, 30, 10, TRUE, 10,
        CASE WHEN n % 10 = 0 THEN 'paused' ELSE 'created' END, ARRAY[]::text[], now() - n * interval '1 second', now(),
-       NULL, NULL, 0, 0, 0, 0, 0, 0, 0
+       NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, FALSE
 FROM generate_series(1, 2000) n;
 
 -- Assignment n: its job, its device, and when it was; of the last job a fifth is running.

@@ -104,8 +104,15 @@ READS: Final = (
     "/api/renders/77",
     f"/api/cleanup-runs/{id_of('r', 17)}",
     "/api/reminders/user-17/page-17",
+    "/api/why/renders/77",
+    f"/api/why/tests/{id_of('t', 17)}",
+    "/api/why/reminders/user-17/page-17",
     "/api/events/fleet/1201/0",
     "/api/events/fleet/1201/0/chain",
     "/api/system",
+    "/api/find?q=user-1",
+    f"/api/find?q={_JOB}",
+    "/api/find?q=77",
+    f"/api/series?range=24h&to={_DAYS_AGO}T00:00:00Z",
 )
 """Of one thing each. Not the overview, which counts all devices: that is a look at every one of them, once a second."""

@@ -14,7 +14,7 @@ let render, live;
 
 const hears = (event, what) => {
   assert.equal(live?.state, "joined", "not subscribed");
-  return until(() => heard.find((change) => change.eventType === event && what(change)), 5000);
+  return until(() => heard.find((change) => change.eventType === event && what(change)));
 };
 
 await step("6.2", "writes the field mapping", async () => {

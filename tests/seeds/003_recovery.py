@@ -65,7 +65,7 @@ with step("5.3", "puts all films of the worker back by filters"):
     expect([row(film)["status"] for film in films[1:3]], ["pending"] * 2)
 
 with step("5.3", "a lease that has lapsed frees its film"):
-    claim(films[3], now(seconds=2))
+    claim(films[3], now(seconds=5))
     until(lambda: free_the_stuck() or row(films[3])["status"] == "pending")
     expect((row(films[3])["worker_id"], row(films[3])["recovery_count"]), (None, 1))
 

@@ -28,7 +28,7 @@ export function rows({ data, error, status }) {
 }
 
 /** Poll; the first answer that is not empty. */
-export async function until(look, withinMs = 15000) {
+export async function until(look, withinMs = 60000) {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const found = await look();
@@ -41,7 +41,7 @@ export async function until(look, withinMs = 15000) {
 /** Subscribe a channel of Realtime, or say why not. */
 export const subscribed = (channel) =>
   new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error("not subscribed within 5 s")), 5000);
+    const late = setTimeout(() => reject(new Error("not subscribed within 60 s")), 60000);
     channel.subscribe((status, error) => {
       clearTimeout(late);
       if (status === "SUBSCRIBED") resolve(channel);

@@ -27,7 +27,7 @@ def expect(found: Any, wanted: Any) -> None:
     assert found == wanted, f"{found!r} instead of {wanted!r}"
 
 
-def until(look: Callable[[], T], within_s: float = 15.0, every_s: float = 0.3) -> T:
+def until(look: Callable[[], T], within_s: float = 60.0, every_s: float = 0.3) -> T:
     """Poll, as agents and dashboards do; the first answer that is not empty."""
     deadline = time.monotonic() + within_s
     while not (found := look()):

@@ -3,9 +3,10 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+from drover.domain.alerts import alert_timer
 from drover.domain.fleet import evolve_past
 from drover.domain.fleet.index import is_target
-from drover.domain.fleet.policy import PC_CAPACITY_MAX
+from drover.domain.fleet.policy import JOB_LIVES, PC_CAPACITY_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Pc, Phase
 from drover.domain.fleet.supply import is_outstanding
 from drover.domain.fleet.timer_keys import job_timer
@@ -64,8 +65,8 @@ def _check_jobs(fleet: Fleet) -> None:
     assert len(active) <= 1, "two ACTIVE jobs"
     assert active == ([fleet.supply.job_id] if fleet.supply else [])
     queued = [job_id for _, job_id in fleet.queue]
-    assert fleet.queue == sorted(fleet.queue)
-    assert set(queued) == {j.job_id for j in fleet.jobs.values() if j.status is JobStatus.CREATED and j.wanted}
+    assert queued == [job.job_id for job in in_order(fleet.jobs[job_id] for job_id in queued)]
+    assert set(queued) == {j.job_id for j in fleet.jobs.values() if waits_for_turn(j)}
     assert fleet.open_jobs == sum(j.is_open for j in fleet.jobs.values())
     for job in fleet.jobs.values():
         live = {a.assignment_id: a for a in fleet.assignments.values() if a.job_id == job.job_id}
@@ -82,6 +83,39 @@ def _check_jobs(fleet: Fleet) -> None:
         assert (job.job_id in fleet.reopening) is (job.is_open and bool(job.cut_off))
         assert not job.cut_off.keys() & job.live.keys()
         assert all(fleet.ended[a].status is AssignmentStatus.CANCELLED for a in job.cut_off.values())
+        assert not job.is_scheduled or (job.is_open and job.status is not JobStatus.ACTIVE), "it runs before its time"
+        assert len(job.given_up_by) < 2, "enough devices gave the job up, and it goes on"
+        assert job.is_open or not job.given_up_by
+        assert all(fleet.ended[job.ran[d]].status is AssignmentStatus.FAILED for d in job.given_up_by)
+
+
+def waits_for_turn(job: Job) -> bool:
+    return job.status is JobStatus.CREATED and job.wanted and not job.is_scheduled
+
+
+def in_order(jobs):
+    """Jobs in the order of their turn: put first last, then the highest priority, then the oldest."""
+    return sorted(jobs, key=lambda job: (-job.put_first, -job.spec.priority, job.number))
+
+
+def check_due(fleet: Fleet, job_id: str, wall_now: datetime) -> None:
+    """Just before this job comes due: by the wall clock its time has come."""
+    assert fleet.jobs[job_id].spec.not_before <= wall_now, "it comes due before its time"
+
+
+def check_turn(fleet: Fleet, job_id: str) -> None:
+    """Just before this job becomes ACTIVE: it is due, and no job that comes before it has a device that could take
+    it."""
+    assert fleet.active is None, "the ACTIVE job was pre-empted"
+    assert waits_for_turn(fleet.jobs[job_id]), "it starts before its time, or while it is paused"
+    for job in in_order(j for j in fleet.jobs.values() if waits_for_turn(j)):
+        if job.job_id == job_id:
+            return
+        if job.returned_at == fleet.arrivals:
+            continue  # its search has just found no device, and none has come since
+        could = [d for d in fleet.devices.values() if countable(fleet, job, d) and available(fleet, d)]
+        left = [d for d in could if d.device_id not in job.ran and (job.quota_left != 0 or d.device_id in job.live)]
+        assert not left, "a job got its turn before one that comes first"
 
 
 def _check_past(fleet: Fleet) -> None:
@@ -170,14 +204,22 @@ def _check_timers(fleet: Fleet) -> None:
     expected = {f"a:{a.assignment_id}" for a in fleet.assignments.values() if a.phase is not Phase.WAITING}
     expected |= {f"d:{d.device_id}" for d in fleet.devices.values() if d.held_until or (d.error and d.error.until)}
     expected |= {f"j:{job_id}" for job_id in fleet.jobs}
+    expected |= {f"s:{job.job_id}" for job in fleet.jobs.values() if job.is_scheduled}
     expected |= {f"p:{pc.pc_id}" for pc in fleet.pcs.values() if pc.held_until}
     found = {key for key in fleet.timers.due if not key.startswith("l:")}
     assert found == expected
+    for job in fleet.jobs.values():
+        if job.is_scheduled:
+            due = job.spec.not_before + timedelta(seconds=fleet.ahead_s)
+            assert fleet.timers.due[f"s:{job.job_id}"] == due, "a schedule does not follow the wall clock"
+            assert fleet.timers.due[job_timer(job.job_id)] == due + JOB_LIVES
     first = fleet.timers.first()
     assert (first[0] if first else None) == (min(fleet.timers.due.values()) if fleet.timers.due else None)
 
 
 def _check_alerts(fleet: Fleet) -> None:
+    for key, snooze in fleet.snoozes.items():
+        assert fleet.timers.due.get(alert_timer(f"~{key}")) == snooze.until, "a snooze would never end"
     for pc in fleet.pcs.values():
         if f"host_silent:{pc.pc_id}" in fleet.alerts:
             assert pc.devices, "an alert about a PC without phones"
@@ -201,7 +243,7 @@ def _check_nothing_is_short(fleet: Fleet) -> None:
     job = fleet.active
     if job is None:
         for waiting in fleet.jobs.values():
-            if waiting.status is not JobStatus.CREATED or not waiting.wanted:
+            if not waits_for_turn(waiting):
                 continue
             could = [
                 d

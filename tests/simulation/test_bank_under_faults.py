@@ -9,6 +9,7 @@ from tests.simulation.bank_under_faults import broken_promises, play
 
 SEEDS = range(4)
 FAULTS = 15
+CONTROL_SEEDS = 10
 
 played = cache(play)
 
@@ -36,9 +37,10 @@ def test_a_seed_gives_the_same_history_each_time():
 
 @pytest.mark.control
 @pytest.mark.parametrize(
-    ("protection", "seed", "promise"),
-    [("fence", 8, "written by a leader of the past"), ("idempotency", 0, "in the log more than once")],
+    ("protection", "first", "promise"),
+    [("fence", 29, "written by a leader of the past"), ("idempotency", 0, "in the log more than once")],
 )
-def test_control_without_a_protection_a_promise_is_broken(monkeypatch, protection, seed, promise):
+def test_control_without_a_protection_a_promise_is_broken(monkeypatch, protection, first, promise):
+    """Which history shows it changes with every change of the writer; `first` is one that does today."""
     take_away(protection, monkeypatch.setattr)
-    assert promise in broken_promises(*play(seed, FAULTS))
+    assert any(promise in broken_promises(*play(seed, FAULTS)) for seed in range(first, first + CONTROL_SEEDS))

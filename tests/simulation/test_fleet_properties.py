@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from drover.domain.alert_handling import AcknowledgeAlert, EndSnooze, SnoozeAlert
 from drover.domain.decider import DECISION_BYTES_MAX, EVENTS_PER_DECISION_MAX, Tick
 from drover.domain.fleet import FLEET, evolve_past, supply
 from drover.domain.fleet import commands as c
@@ -17,12 +18,14 @@ from drover.domain.fleet.state import AssignmentStatus, Phase
 from drover.eventlog.codec import Codec
 from tests.simulation import fleet_invariants
 from tests.simulation.fleet_history import History
+from tests.simulation.given_up import GivenUp
 from tests.simulation.job_counts import JobCounts
 
 TICKS_MAX = 500
 CODES = [*sorted(RULES), "SOMETHING_NEW"]
 GROUPS = ["P1-G1", "P1-G2", "P2-G1"]
 PCS = ["pc1", "pc2", "pc3"]
+PRIORITIES = st.sampled_from([0, 0, 0, 1, -1, 100])
 
 
 def uuid(kind: int, number: int) -> str:
@@ -39,10 +42,17 @@ class Farm(RuleBasedStateMachine):
         self.codec = Codec.of(FLEET)
         self.history = History()
         self.counts = JobCounts()
+        self.given_up = GivenUp()
         self.n = 0
         self.ids = 0
+        self.ahead = timedelta(0)
+        """How far the partition's time is ahead of the wall clock."""
         self.silent_since = {}
         """Phones that fell silent where they are, and when."""
+
+    @property
+    def wall_now(self) -> datetime:
+        return self.now - self.ahead
 
     # The writer's part
 
@@ -66,6 +76,7 @@ class Farm(RuleBasedStateMachine):
             if isinstance(event, e.DeviceWentOffline):
                 fleet_invariants.check_silence(self.fleet, event.device_id, self.silent_since, self.now)
         self.counts.check(self.fleet)
+        self.given_up.see(command, events, len(self.fleet.devices))
         self.events = events
 
     def fold(self, event) -> None:
@@ -77,6 +88,10 @@ class Farm(RuleBasedStateMachine):
             (known := self.fleet.assignments.get(event.assignment_id)) and known.phase is not Phase.WAITING
         )
         self.counts.see(self.fleet, event)
+        if isinstance(event, e.JobActivated):
+            fleet_invariants.check_turn(self.fleet, event.job_id)
+        if isinstance(event, e.JobCameDue):
+            fleet_invariants.check_due(self.fleet, event.job_id, self.wall_now)
         FLEET.evolve(self.fleet, event)
         self.history.see(event)
         if isinstance(event, e.DeviceWentOffline):
@@ -163,13 +178,41 @@ class Farm(RuleBasedStateMachine):
             | st.builds(e.Target, device_ids=some, count=count)
             | st.builds(e.Target, count=st.integers(1, 4))
         )
-        url = "https://youtu.be/x"
-        self.do(c.CreateJob(url, job_id=uuid(2, self.ids), target=target, is_active=data.draw(st.integers(0, 4)) > 0))
+        more = {"is_active": data.draw(st.integers(0, 4)) > 0, "priority": data.draw(PRIORITIES)}
+        more["not_before"] = self.a_time(data)
+        self.do(c.CreateJob("https://youtu.be/x", job_id=uuid(2, self.ids), target=target, **more))
 
     @precondition(lambda self: self.fleet.jobs)
     @rule(data=st.data(), what=st.sampled_from([c.PauseJob, c.ResumeJob, c.ResumeJob, c.DeactivateJob, c.CancelJob]))
     def a_person_handles_a_job(self, data, what) -> None:
         self.do(what(self.pick(data, self.fleet.jobs)))
+
+    def a_time(self, data) -> datetime | None:
+        ahead = data.draw(st.sampled_from([None, None, None, 1, 60, 3600, 86_400]))
+        return None if ahead is None else self.wall_now + timedelta(seconds=ahead)
+
+    @precondition(lambda self: self.fleet.jobs)
+    @rule(data=st.data())
+    def a_person_schedules_a_job(self, data) -> None:
+        self.do(c.ScheduleJob(self.pick(data, self.fleet.jobs), self.a_time(data)))
+
+    @rule(ahead=st.sampled_from([0, 0, 5, 3600]))
+    def a_new_term_begins(self, ahead) -> None:
+        """The clock may have been set meanwhile."""
+        self.ahead = timedelta(seconds=ahead)
+        self.fold(e.TermStarted(epoch=self.n, holder="w", ahead_s=float(ahead)))
+        fleet_invariants.check(self.fleet)
+        self.settle()
+
+    @precondition(lambda self: self.fleet.jobs)
+    @rule(data=st.data(), priority=PRIORITIES | st.none())
+    def a_person_changes_the_order(self, data, priority) -> None:
+        """Without a priority: the job shall run next."""
+        job_id = self.pick(data, self.fleet.jobs)
+        self.do(c.RunJobNext(job_id) if priority is None else c.PrioritizeJob(job_id, priority))
+        job = self.fleet.jobs[job_id]
+        if priority is None and fleet_invariants.waits_for_turn(job):
+            assert self.fleet.queue[0] == (job.number, job_id)
 
     @precondition(lambda self: self.fleet.jobs)
     @rule(data=st.data())
@@ -230,7 +273,16 @@ class Farm(RuleBasedStateMachine):
                 self.do(c.ReportCompleted(known.assignment_id, known.run, progress_pct=100, actual_duration_sec=9))
                 assert self.fleet.ended[known.assignment_id].status is AssignmentStatus.COMPLETED
             else:
-                self.do(c.ReportFailed(known.assignment_id, known.run, error_code=outcome))
+                self.do(self.failure(data, known, outcome))
+
+    def failure(self, data, assignment, code) -> c.ReportFailed:
+        """A failure, reported in any of the ways that callers have."""
+        report = c.ReportFailed(assignment.assignment_id, data.draw(st.sampled_from([assignment.run, None])))
+        report.error_code = code
+        report.as_device = data.draw(st.sampled_from([None, None, assignment.device_id]))
+        report.names_run = report.run is not None and data.draw(st.booleans())
+        report.farm_is_open = data.draw(st.integers(0, 9)) == 0
+        return report
 
     @rule(data=st.data())
     def a_network_comes_and_goes(self, data) -> None:
@@ -326,12 +378,21 @@ class Farm(RuleBasedStateMachine):
     def a_device_is_throttled(self, data) -> None:
         self.do(c.ReportThrottled(self.pick(data, self.fleet.devices)))
 
+    @rule(data=st.data(), seconds=st.integers(1, 7200))
+    def an_alert_is_handled(self, data, seconds: int) -> None:
+        known = self.fleet.alerts.values()
+        if known:
+            alert_id = data.draw(st.sampled_from(sorted(known)))
+            snooze = SnoozeAlert(alert_id, self.now + timedelta(seconds=seconds))
+            self.do(data.draw(st.sampled_from((AcknowledgeAlert(alert_id), snooze, EndSnooze(alert_id)))))
+
     def teardown(self) -> None:
-        """In the end everything ends: with nobody at work, nothing is left in flight a day later."""
+        """In the end everything ends: with nobody at work, nothing is left in flight a day after the last job could
+        start."""
         if self.fleet.devices:
             for device_id in list(self.fleet.devices):
                 self.do(c.MarkSilent(device_id))
-            self.pass_time(timedelta(hours=25))
+            self.pass_time(timedelta(hours=50))
             assert not self.history.open
             assert not self.fleet.assignments
 

@@ -81,6 +81,21 @@ async def test_no_alarm_is_sent_a_day_early():
         assert await done(writer, r.ClaimDue(10, "s"))
 
 
+async def test_no_scheduled_job_starts_a_day_early_or_late():
+    house = House(FLEET)
+    async with house.leading() as writer:
+        not_before = house.clock.now() + timedelta(hours=36)  # it is not due by the wrong clock either
+        await done(writer, f.CreateJob(job_id=JOB, target_url="https://youtu.be/abc", not_before=not_before))
+    await house.lead_a_day_ahead()
+    async with house.leading() as writer:
+        house.clock.advance(hours=35)
+        await writer.submit(Tick(), by="t")
+        assert not house.log.events_of(FLEET, fe.JobCameDue)
+        house.clock.advance(hours=1)
+        await writer.submit(Tick(), by="t")
+        await eventually(lambda: house.log.events_of(FLEET, fe.JobCameDue))
+
+
 async def test_a_job_expires_in_its_time():
     house = House(FLEET)
     await house.lead_a_day_ahead()

@@ -36,6 +36,7 @@ class SoakFarm:
             "DROVER_NATS_SYSTEM_URL": nats.system_url,
             "DROVER_POSTGRES_URL": postgres.dsn,
             "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_ANON": "agent",
             "DROVER_LOG_FORMAT": "console",
         }
         self.keys = {role: issue_api_key(SECRET, role, now_s=time.time()) for role in (Role.ANON, Role.SERVICE_ROLE)}

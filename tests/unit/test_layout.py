@@ -1,7 +1,4 @@
-"""EV-10: the top-level entries of the repository, and which package does which job.
-
-testcontainers is not used yet: the tests start embedded servers.
-"""
+"""EV-10: the top-level entries of the repository, and which package does which job."""
 
 from __future__ import annotations
 
@@ -106,6 +103,12 @@ def test_the_tests_run_coroutines_by_pytest_asyncio():
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert options["asyncio_mode"] == "auto"
     assert "pytest-asyncio" in pinned("dev.txt")
+
+
+@pytest.mark.req("EV-10")
+def test_the_tests_start_containers_by_testcontainers():
+    assert "from testcontainers." in (ROOT / "tests" / "containers.py").read_text()
+    assert "testcontainers" in pinned("dev.txt")
 
 
 @pytest.mark.req("EV-10")

@@ -31,7 +31,7 @@ from drover.archive.text import Placed
 from drover.archive.volumes import Volumes
 
 Progress = Callable[[int, int], None]
-"""Called with (done, total)."""
+"""Is told the progress of a long task: called with (done, total)."""
 
 
 def no_progress(done: int, of: int) -> None:
@@ -47,8 +47,8 @@ async def archived_contexts(store: ArchiveStore) -> list[str]:
 
 
 class Archive:
-    """The archive of one context, as its index was when it was loaded. Files that are not in the index are ignored: an
-    interrupted run left them behind."""
+    """The archive of one context, as its index was when it was loaded. Files that are not in the index are ignored:
+    they were left behind by a run that was interrupted."""
 
     def __init__(self, store: ArchiveStore, context: str, index: Index) -> None:
         self.store: Final = store
@@ -56,9 +56,9 @@ class Archive:
         self.index = index
         self._volumes = Volumes(store, context)
         self._verified: set[str] = set()
-        """Checksums of segments whose commits this object has checked. Another read need not check them again."""
+        """Checksums of segments whose commits this object has checked already. They are not checked again."""
         self._kept: tuple[str, list[Placed]] = ("", [])
-        """File name and commits of the segment that was read last: the next search is often in the same one."""
+        """File name and commits of the segment that was read last, because the next search is often in the same one."""
 
     @classmethod
     async def open(cls, store: ArchiveStore, context: str) -> Archive:
@@ -66,13 +66,13 @@ class Archive:
         return cls(store, context, (await load_index(store, context))[0])
 
     async def reload(self) -> None:
-        """Read the index again: it may have grown."""
+        """Read the index again, because the archive may have grown."""
         self.index = (await load_index(self.store, self.context))[0]
 
     @property
     def first(self) -> int:
-        """The sequence of the first commit that a restore writes: the lowest one that NATS still had after the last
-        purge. 1 if nothing was purged."""
+        """The sequence of the first commit that a restore writes. It is the first one that NATS still had after the
+        last purge; 1 if nothing was purged."""
         return self.index.bottom_seq
 
     @property
@@ -93,12 +93,14 @@ class Archive:
     # Segments
 
     async def segment_at(self, number: int) -> Segment:
-        """Return a segment by its number, from 0 on. Raises FileDamaged if the volume that lists it is damaged."""
+        """Return a segment by its number; the first one is 0. Raises FileDamaged if the volume that lists it is
+        damaged."""
         volume, rest = self._volume_of(number)
         return self.index.segments[rest] if volume is None else (await self._volumes.segments(volume))[rest]
 
     def _volume_of(self, number: int) -> tuple[Volume | None, int]:
-        """Return the volume that lists a segment, None if no volume does; and the segment's number there."""
+        """Return the volume that lists a segment, and the segment's number in it. If no volume lists it, return None
+        and its number in `index.segments`."""
         for volume in self.index.volumes:
             if number < volume.segments:
                 return volume, number
@@ -106,8 +108,8 @@ class Archive:
         return None, number
 
     async def number_of(self, seq: int) -> int:
-        """Return the number of the segment that has this position, or the next one after it. Beyond the end, return the
-        number of segments."""
+        """Return the number of the segment that has this position or, if there is none, of the next one after it.
+        Beyond the end, return the number of segments."""
         number, segments = 0, self.index.segments
         for volume in self.index.volumes:
             if volume.last >= seq:
@@ -125,7 +127,8 @@ class Archive:
                         yield segment
 
     async def end_before(self, moment: datetime) -> int:
-        """Return the last commit of the segments before the first one that ends at or after a time."""
+        """Return a sequence up to which all commits are older than a time, without reading commits: the end of the last
+        segment before the first one that ends at or after this time. 0 if there is none."""
         after = 0
         for part in self.index.parts:
             if part.last_at >= moment:
@@ -154,7 +157,8 @@ class Archive:
     # Commits
 
     async def commits(self, after: int = 0) -> AsyncGenerator[Placed, None]:
-        """Read the commits after a position, in order, and verify them. Raises FileDamaged for a segment that it needs.
+        """Read the commits after a position, in order, and verify them. Raises FileDamaged if a segment that it reads
+        is damaged.
 
         Use it with `aclosing` if you may not read it to the end.
         """
@@ -177,7 +181,7 @@ class Archive:
             self._verified.add(segment.sha256)
 
     async def has(self, segment: Segment) -> bool:
-        """Whether the archive has exactly this segment."""
+        """Whether the index still lists exactly this segment."""
         number = await self.number_of(segment.first)
         return number < self.index.count and await self.segment_at(number) == segment
 
@@ -193,7 +197,7 @@ class Archive:
         """Return all commits of a segment. Raises FileDamaged."""
         segment = await self.segment_at(number)
         if self._kept[0] != segment.file:
-            self._kept = ("", [])  # before the next one is read, so that only one is in memory
+            self._kept = ("", [])  # drop the old segment before the next one is read, so that only one is in memory
             data = await load_segment(self.store, self.context, segment)
             commits = decoded(self.store, self.index, segment, data, await self._known(number))
             self._kept = (segment.file, await asyncio.to_thread(list, commits))
@@ -201,7 +205,7 @@ class Archive:
         return self._kept[1]
 
     async def previous(self, seq: int) -> Mapping[str, int]:
-        """Return, by partition, the sequence of its last commit up to `seq`."""
+        """Return the sequence of each partition's last commit at or before `seq`, by partition."""
         found: dict[str, int] = {}
         number = self.index.count
         for part in reversed(self.index.parts):
@@ -223,7 +227,8 @@ class Archive:
         return {placed.partition: placed.commit.seq for placed in commits if placed.commit.seq <= seq}
 
     async def _known(self, number: int) -> dict[str, int] | None:
-        """By partition, the number of the last event before a segment. None if its commits need not be checked."""
+        """Return the number of each partition's last event before a segment, by partition. None: this object has
+        verified the segment already."""
         if (await self.segment_at(number)).sha256 in self._verified:
             return None
         volume, rest = self._volume_of(number)
@@ -233,8 +238,8 @@ class Archive:
         return last_ordinals([*before, *(await self._volumes.segments(volume))[:rest]])
 
     async def verify(self, progress: Progress = no_progress) -> list[FileDamaged]:
-        """Check every byte of every segment and snapshot against index and checksums; return the damage of each
-        file."""
+        """Check every byte of every segment and snapshot against index and checksums. Returns one error for each
+        damaged file."""
         found: list[FileDamaged] = []
         number = done = 0
         for part in self.index.parts:

@@ -23,7 +23,7 @@ _decoder: Final = msgspec.json.Decoder(_Stamp)
 
 
 class Chain:
-    """Checks one commit after another, starting at any position."""
+    """Checks consecutive commits one by one, starting at any position."""
 
     def __init__(self, after: int = 0, known: Mapping[str, int] | None = None) -> None:
         """`known`: by partition, the number of the last event before the start. None: unknown, so any number may come

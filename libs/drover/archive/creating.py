@@ -22,7 +22,7 @@ from drover.eventlog.codec import lines
 from drover.eventlog.log import EventLog
 
 COMMITS_PER_TURN: Final = 50
-"""How many commits are copied before the event loop gets its turn."""
+"""How many commits are copied before other tasks of the event loop may run."""
 
 
 class Archived(msgspec.Struct):
@@ -46,7 +46,8 @@ class _Stamp(msgspec.Struct):
 
 
 class _Stop(msgspec.Struct, frozen=True):
-    """Where to stop: after this sequence, or before the first commit of this time or later. None: no such end."""
+    """Where to stop copying: after the sequence `seq`, or before the first commit of the time `before` or later. None:
+    no such limit."""
 
     seq: int | None
     before: datetime | None
@@ -73,10 +74,11 @@ async def create(
     progress: Progress = no_progress,
     sweep: bool = True,
 ) -> Archived:
-    """Copy all commits, or those up to a position or before a time. `logs`: one for each partition of the context.
-    `sweep`: look for files that a killed run left behind. That lists all files of the archive.
+    """Copy all commits into the archive, or only those up to the position `up_to` or before the time `before`. If this
+    is interrupted, the archive is complete up to the last finished segment.
 
-    If it is interrupted, the archive is complete up to the last finished segment.
+    `logs`: one for each partition of the context. `sweep`: whether to delete files that a killed run left behind; for
+    this, all files of the archive are listed.
     """
     context = logs[0].partition.context
     async with writing(store, context, [log.partition.name for log in logs]) as archive:
@@ -105,7 +107,8 @@ class _Work:
         self._done = 0
         self._writer: SegmentWriter | None = None
         self._kept = len(self._index.segments)
-        """How many segments after the volumes stay as they are. The segment that is being written comes after them."""
+        """How many segments after those in volumes stay as they are. The segment that is being written comes after
+        them."""
 
     async def run(self, fresh: AsyncIterator[Placed]) -> None:
         turn = 0
@@ -128,8 +131,8 @@ class _Work:
             await self._finish()
 
     async def _begin(self) -> SegmentWriter:
-        """Begin a segment. If the last one is not full, it is written again with the new commits, so that frequent runs
-        do not make many files."""
+        """Begin a segment. If the last one is not full, write it again together with the new commits, so that frequent
+        runs do not make many files."""
         index = self._index
         again: Segment | None = None
         if index.segments and not index.segments[-1].is_full:
@@ -172,7 +175,7 @@ async def _same_history(index: Index, logs: Sequence[EventLog], end: int) -> Non
 
 
 async def _events_to_come(logs: Sequence[EventLog], index: Index) -> int:
-    """Count the events that are not archived yet, by their numbers, for the progress bar."""
+    """Count the events that are not archived yet, from the numbers of the last events, for the progress bar."""
     known = index.ordinals()
     count = 0
     for log in logs:

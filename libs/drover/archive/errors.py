@@ -56,7 +56,8 @@ class ArchiveUnwritable(DroverError):
 
 
 class ArchiveUnreachable(LogUnreachable):
-    """The bucket of the archive does not answer, or refuses. To a reader the archive is a part of the log."""
+    """The bucket of the archive does not answer, or refuses the request. It is a LogUnreachable, because to readers the
+    archive is a part of the log."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(reason)
@@ -85,7 +86,7 @@ class ArchiveBusy(DroverError):
 
 
 class ArchiveIncomplete(DroverError):
-    """Commits that would leave the log are not in the archive."""
+    """Commits that are to be removed from the log are not in the archive."""
 
     def __init__(self, context: str, last: int, needed: int) -> None:
         super().__init__(
@@ -122,7 +123,8 @@ class LogInUse(DroverError):
 
 
 class SnapshotTooOld(DroverError):
-    """Commits would leave a log that no state snapshot contains."""
+    """Commits are to be removed from a log, but no snapshot of the state contains them. A writer could not start any
+    more."""
 
     def __init__(self, partition: str, snapshot: int, first: int) -> None:
         stands = f"its newest one is at commit {snapshot}" if snapshot else "it has none"
@@ -182,7 +184,7 @@ class OtherPartitions(DroverError):
 
 
 class OtherBeginning(DroverError):
-    """The empty stream would give the restored commits other positions."""
+    """The stream is empty, but would give the restored commits other positions than they had."""
 
     def __init__(self, context: str, there: int, ours: int) -> None:
         super().__init__(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,17 +16,18 @@ from typing import Final, TypeVar
 
 from drover.archive.errors import ArchiveBusy, ArchiveMissing, ArchiveUnwritable, FileDamaged
 from drover.archive.store import FileMissing, Found
-from drover.embedded.private_file import sync_directory, write_private
+from drover.service.private_file import sync_directory, write_private
 
 CHUNK_BYTES: Final = 1024 * 1024
+REMOVE_TRIES: Final = 20
+"""How often the removal of a folder is begun again because another process has changed it meanwhile."""
 ACCESS_ADVICE: Final = "Run this as the user who made the archive."
 
 T = TypeVar("T")
 
 
 class FolderStore:
-    """Implements ArchiveStore. A writer locks the folder of its context, so writers need no versions to notice each
-    other."""
+    """Implements ArchiveStore. A writer locks the folder of its context, so `replace` need not compare versions."""
 
     shared = False
 
@@ -49,7 +52,7 @@ class FolderStore:
         return Found(data, sha256(data).hexdigest())
 
     async def write(self, name: str, data: bytes) -> None:
-        await self._writing(name, lambda path: write_private(path, data))
+        await self._writing(name, lambda path: _write(path, data))
 
     async def replace(self, name: str, data: bytes, version: str | None) -> str:
         await self.write(name, data)
@@ -87,14 +90,19 @@ class FolderStore:
         await self._writing(name, lambda path: path.unlink(missing_ok=True))
 
     async def names(self, folder: str) -> list[str]:
-        # In a thread: the archive of a year has 175,000 files.
+        # In a thread, because listing takes long: the archive of a year has 175,000 files.
         return await asyncio.to_thread(_names, self._directory / folder)
 
     async def folders(self) -> list[str]:
         try:
             return sorted(folder.name for folder in self._directory.iterdir() if folder.is_dir())
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise ArchiveMissing(self._directory, error.strerror or str(error)) from None
+        except OSError as error:  # it may be there: nobody can say what is in it
+            raise FileDamaged(self._directory, error.strerror or str(error), ACCESS_ADVICE) from error
+
+    async def remove(self, folder: str) -> None:
+        await self._writing(folder, _remove)
 
     @asynccontextmanager
     async def locked(self, folder: str) -> AsyncIterator[None]:
@@ -115,6 +123,41 @@ class FolderStore:
             yield
         finally:
             os.close(lock)
+
+
+def _write(path: Path, data: bytes) -> None:
+    _make_folder(path.parent)
+    try:
+        write_private(path, data)
+    except FileNotFoundError:  # another process has just removed the folder
+        _make_folder(path.parent)
+        write_private(path, data)
+
+
+def _make_folder(path: Path) -> None:
+    """Make a folder that only its owner may enter, and those above it that are missing."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        _make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _remove(path: Path) -> None:
+    """Delete a folder in which other processes may write and delete at the same time. Then `rmtree` gives up half-way,
+    so it is called again until nothing is left."""
+    for _ in range(REMOVE_TRIES):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if not path.exists():
+                return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+        else:
+            return
+    raise OSError(errno.ENOTEMPTY, "other processes go on writing to it")
 
 
 def _names(path: Path) -> list[str]:

@@ -10,7 +10,7 @@ from drover.archive.text import Placed
 
 CHUNK_COMMITS: Final = 1000
 CHUNK_BYTES: Final = 8 * 1024 * 1024
-"""How much is decoded at a time. At most two chunks are in memory."""
+"""How many bytes of commits are decoded at a time. At most two such chunks are in memory."""
 
 
 async def in_thread(commits: Generator[Placed, None, None]) -> AsyncGenerator[Placed, None]:
@@ -28,12 +28,13 @@ async def in_thread(commits: Generator[Placed, None, None]) -> AsyncGenerator[Pl
             if not found:
                 return
     finally:
-        await asyncio.wait([ahead])  # a thread cannot be cancelled, and a running generator cannot be closed
+        # Wait for the thread: it cannot be cancelled, and a generator cannot be closed while it runs.
+        await asyncio.wait([ahead])
         commits.close()
 
 
 def _chunk(commits: Generator[Placed, None, None]) -> tuple[list[Placed], Exception | None]:
-    """Return the next commits, and the error that came after them, if there was one."""
+    """Return the next chunk of commits. If an error came after them, return it, too, else None."""
     found: list[Placed] = []
     size = 0
     try:

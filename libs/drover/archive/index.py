@@ -1,8 +1,8 @@
 """The index of a context's archive: JSON files that list its segments in order, each with its range and checksum, and
 its snapshots.
 
-`index.json` is rewritten with each segment, so it must stay small: it lists the newest segments. The earlier ones are
-listed in volumes, files that are never written again; `index.json` has the range and the checksum of each (`volumes`).
+`index.json` is rewritten with each segment, so it must stay small: it lists only the newest segments. The earlier ones
+are listed in volumes, files that are never written again. `index.json` has the range and the checksum of each volume.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from drover.archive.text import is_valid_log
 
 FORM: Final = 2
 FORMS_READ: Final = (1, 2)
-"""Form 1 has no volumes. It becomes form 2 when it is next written."""
+"""The versions of the file format that can be read. Form 1 has no volumes. An index of form 1 becomes form 2 when it is
+next written."""
 INDEX_NAME: Final = "index.json"
 SEGMENT_TEXT_BYTES: Final = 32 * 1024 * 1024
 """A segment with this much text, in bytes, is full and never written again."""
@@ -43,13 +44,13 @@ class Segment(msgspec.Struct, frozen=True):
     last: int
     first_at: datetime
     last_at: datetime
-    """When the first event of the segment was decided (`first_at`), and when the last one was."""
+    """When the last event of the segment was decided; `first_at` is when the first one was."""
     commits: int
     events: int
     ordinals: dict[str, tuple[int, int]]
     """By partition, the numbers of the first and the last event in the segment."""
     last_commit: str
-    """The id of the last commit. The next run uses it to check whether the log is still the same."""
+    """The id of the last commit. The next run checks with it whether the log is still the same."""
     text_bytes: int
     bytes: int
     sha256: str
@@ -63,12 +64,13 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that lists consecutive segments, and what they have in total."""
+    """The entry of a volume in `index.json`. A volume is a file that lists consecutive segments. The entry has the
+    totals over these segments."""
 
     file: str
     size: int
     sha256: str
-    """Size and checksum of the file."""
+    """The checksum of the volume's file; `size` is the size of that file."""
     segments: int
     first: int
     last: int
@@ -77,26 +79,26 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
     commits: int
     events: int
     bytes: int
-    """The size of the files of its segments."""
+    """The total size of the segments' files."""
     ordinals: dict[str, tuple[int, int]]
     lasts: dict[str, int]
-    """As in `Segment`. `lasts` is empty if that of a segment is."""
+    """As in `Segment`. Empty if that of one of its segments is empty."""
 
 
 class ArchivedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A state of a partition, in a file of the archive."""
+    """A snapshot of a partition's state, in a file of the archive."""
 
     partition: str
     version: str
     """The version of the state's type and rules (`writer.snapshots.snapshot_version`)."""
     seq: int
     commit: str
-    """The last commit in the state: its sequence (`seq`) and its id."""
+    """The id of the last commit that is part of the state; `seq` is its sequence."""
     saved_at: datetime
     file: str
     bytes: int
     sha256: str
-    """Size and checksum of the compressed file."""
+    """The checksum of the compressed file; `bytes` is its size."""
     image_bytes: int = 0
     """Size of the state, decompressed. 0 in an index of an earlier version."""
 
@@ -107,13 +109,14 @@ class Index(msgspec.Struct):
     context: str
     partitions: list[str]
     segments: list[Segment] = []
-    """The segments after those of the volumes. Empty only if there are no volumes either."""
+    """The segments that are in no volume: the newest ones. Empty only if there are no volumes either."""
     form: int = FORM
     bottom: dict[str, int] = {}
-    """By partition, the sequence of its first commit that NATS still had after the last purge (its bottom)."""
+    """By partition, its bottom: the sequence of its first commit that NATS still had after the last purge."""
     snapshots: list[ArchivedSnapshot] = []
     generation: int = 0
-    """How many writers a shared store has had. New file names contain it. 0 in a folder."""
+    """How many writers the archive has had, if it is in a bucket. Names of new files contain this number. 0 in a
+    folder."""
     volumes: list[Volume] = []
 
     @property
@@ -123,8 +126,8 @@ class Index(msgspec.Struct):
 
     @property
     def bottom_seq(self) -> int:
-        """The lowest bottom of all partitions; 1 if one of them was never purged. The partitions of a context share one
-        stream without gaps, so a restore writes everything from here on."""
+        """The lowest bottom of all partitions; 1 if one of them was never purged. A restore writes everything from here
+        on, because the partitions of a context share one stream, which must not have gaps."""
         if not self.bottom:
             return 1
         return min(self.bottom.get(name, 1) for name in self.partitions)
@@ -157,8 +160,8 @@ class Index(msgspec.Struct):
         return sum(part.bytes for part in self.parts)
 
     def ordinals(self, kept: int | None = None) -> dict[str, int]:
-        """By partition, the number of the last archived event. `kept`: leave out the segments after the first `kept`
-        ones that are in no volume."""
+        """Return the number of the last archived event, by partition. `kept`: count only the volumes and the first
+        `kept` segments after them. None: count all."""
         return last_ordinals([*self.volumes, *self.segments[:kept]])
 
     def last_before(self, kept: int) -> int:
@@ -210,7 +213,7 @@ def _number_in(name: str, pattern: re.Pattern[str], group: int) -> int:
 
 
 def snapshot_name(partition: str, version: str, seq: int, generation: int) -> str:
-    """Return the file name of a snapshot. Raises ValueError for a version that cannot be a part of it."""
+    """Return the file name of a snapshot. Raises ValueError if the version cannot be a part of a file name."""
     name = f"{SNAPSHOTS}/{partition}-{version}-{seq}{_mark(generation)}.msgpack.zst"
     if not is_snapshot_name(name):
         raise ValueError(f"{version!r} cannot be a part of a file name")
@@ -276,8 +279,8 @@ def check_segments(path: str, segments: Iterable[Segment]) -> None:
 
 
 def check_order(path: str, parts: Iterable[Volume | Segment], after: int, ordinals: dict[str, int]) -> None:
-    """Raise FileDamaged if commits or events are missing between volumes or segments. `after` and `ordinals`: the last
-    commit before them, and by partition the last event; `ordinals` is changed."""
+    """Raise FileDamaged if commits or events are missing between volumes or segments. `after`: the sequence of the last
+    commit before them. `ordinals`: the number of the last event before them, by partition; it is updated."""
     for part in parts:
         if part.first != after + 1 or part.commits != part.last - after:
             raise FileDamaged(path, f"{part.file} does not follow commit {after}", COPY_ADVICE)

@@ -15,7 +15,7 @@ READ_COMMITS_MAX: Final = 256
 
 
 class ArchiveLog:
-    """One partition of the archive, or all (`*`)."""
+    """The archived log of one partition, or of all (`*`)."""
 
     def __init__(self, archive: Archive, partition: Partition) -> None:
         names = archive.index.partitions
@@ -57,7 +57,8 @@ class ArchiveLog:
 
 
 class ArchiveReader:
-    """Reads one segment after another. At the end it raises instead of waiting, because nothing more will come."""
+    """Reads one segment after another. At the end of the archive it raises instead of waiting, because nothing more
+    will come."""
 
     def __init__(self, log: ArchiveLog, after: int, number: int, segments: int) -> None:
         """`number`: of the first segment to read; `segments`: how many there are."""

@@ -1,8 +1,8 @@
-"""Recreates the stream of a context with today's configuration: archives it, checks the archive, deletes the stream,
-creates it again and refills it. All writers are stopped meanwhile.
+"""Recreates the stream of a context with today's configuration: archives the stream, checks the archive, deletes the
+stream, creates it again and writes the commits back. All writers are stopped meanwhile.
 
-Every step can be repeated. A mark, which is not in the stream itself, says that a run has begun: the next run continues
-it, and services refuse to start.
+Every step can be repeated. A mark outside the stream says that a run has begun: the next run continues it, and services
+refuse to start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from drover.archive.creating import create
 from drover.archive.errors import ForeignArchive, LogInUse, SnapshotTooOld
 from drover.archive.purging import ARCHIVER, first_since
 from drover.archive.restoring import Restored, restore
-from drover.archive.snapshots import ArchivedSnapshots, archive_snapshot
+from drover.archive.snapshots import ArchivedSnapshots, copy_snapshot
 from drover.archive.store import ArchiveStore
 from drover.archive.writing import record_bottom
 from drover.eventlog.jetstream import JetStreamLog
@@ -38,7 +38,7 @@ MIGRATION_KEY: Final = "drover_migration"
 """The stream's metadata key with the id of the migration that created it."""
 
 Stage = Callable[[str], Progress]
-"""Called with the name of a stage; returns the function that is told its progress."""
+"""Called with the name of a stage. Returns the function that is told the progress of this stage."""
 
 
 def no_stage(name: str) -> Progress:
@@ -67,16 +67,18 @@ async def migrate(
     versions: Collection[str] = (),
     stage: Stage = no_stage,
 ) -> Migrated:
-    """Recreate the stream of a context, or go on with a run that was interrupted.
+    """Recreate the stream of a context, or continue a run that was interrupted.
 
-    `keep_since`: commits before this time stay in the archive only. A run that goes on uses the time of the first run.
-    `versions`: of the snapshots that writers can start from; needed with `keep_since`.
-    Raises LogInUse if a writer or the archiver leads, NotFoundError if there is no log, SnapshotTooOld if a partition
-    would lose commits that are in none of its snapshots.
+    `keep_since`: commits before this time stay in the archive only. A continued run uses the value of the first run.
+    `versions`: the versions of snapshots that writers can start from; needed with `keep_since`.
+
+    Raises LogInUse if a writer or the archiver leads, NotFoundError if there is no log, and SnapshotTooOld if commits
+    that are in no snapshot of their partition would not go back into the stream.
     """
     mark = (await read_marks(client)).get(context)
     if mark is None:
-        if keep_since is not None:  # refused here, because a marked log cannot be used before its migration has ended
+        # Check before the mark is set: a marked log cannot be used until its migration has ended.
+        if keep_since is not None:
             await _refuse_without_snapshot(client, store, context, keep_since, versions)
         mark = await _begin(client, context, keep_since)
     work = _Work(client, store, context, mark, versions, stage)
@@ -84,7 +86,7 @@ async def migrate(
     if info is not None and (info.config.metadata or {}).get(MIGRATION_KEY) != mark.id:
         if info.state.messages or not mark.archived:
             await work.archive()
-        # Otherwise an earlier run was killed after it had created the new stream, and that is still empty.
+        # If it is empty and archived, an earlier run was killed right after it had created the new stream.
         await client.jetstream().delete_stream(context.upper())
     restored = await work.refill()
     await remove_mark(client, context)
@@ -99,7 +101,7 @@ async def _info(client: Client, context: str) -> api.StreamInfo | None:
 
 
 async def _begin(client: Client, context: str, keep_since: datetime | None) -> Mark:
-    """Mark the context as being migrated, unless somebody works on its log."""
+    """Mark the context as being migrated. Raises LogInUse if a writer or the archiver leads."""
     partitions = await partitions_of(client, context)
     config = (await client.jetstream().stream_info(context.upper())).config
     await _refuse_leaders(client, partitions)
@@ -114,7 +116,7 @@ async def _begin(client: Client, context: str, keep_since: datetime | None) -> M
     )
     await put_mark(client, context, mark)
     try:
-        await _refuse_leaders(client, partitions)  # one may have started before it could see the mark
+        await _refuse_leaders(client, partitions)  # a writer may have started before it could see the mark
     except LogInUse:
         await remove_mark(client, context)
         raise
@@ -124,7 +126,8 @@ async def _begin(client: Client, context: str, keep_since: datetime | None) -> M
 async def _refuse_without_snapshot(
     client: Client, store: ArchiveStore, context: str, moment: datetime, versions: Collection[str]
 ) -> None:
-    """Raise SnapshotTooOld unless a snapshot of each partition stands at or above the first commit to keep."""
+    """Raise SnapshotTooOld unless each partition has a snapshot at or after the first commit that goes back into the
+    stream."""
     whole = JetStreamLog(client, Partition(context, ALL))
     last = await whole.last()
     if last is None:
@@ -134,7 +137,7 @@ async def _refuse_without_snapshot(
     lasts = [(log, found) for log in logs if (found := await log.last()) is not None]
     first = min(first, *(found.seq for _, found in lasts))
     if await log_begins_at(client, context) >= first:
-        return  # nothing leaves
+        return  # all commits of the stream go back
     sources = (JetStreamSnapshots(client), ArchivedSnapshots(store))
     for log, _ in lasts:
         seqs = [info.seq for source in sources if (info := await _newest(source, log, versions)) is not None]
@@ -159,7 +162,8 @@ async def log_begins_at(client: Client, context: str) -> int:
 
 
 async def _refuse_leaders(client: Client, partitions: tuple[Partition, ...]) -> None:
-    """Raise LogInUse if a writer leads, or the archiver, which would purge what is being refilled."""
+    """Raise LogInUse if a writer leads, or if the archiver does, because it would purge commits that are being written
+    back."""
     for partition in (*partitions, ARCHIVER):
         if (holder := await read_holder(client, partition)) is not None:
             raise LogInUse(str(partition), holder.instance)
@@ -184,7 +188,7 @@ class _Work:
         self._stage = stage
 
     async def archive(self) -> None:
-        """Archive the whole stream, check the archive, and note that the stream may be deleted."""
+        """Archive the whole stream, check the archive, and record in the mark that the stream may be deleted."""
         await self._fence()
         partitions = await partitions_of(self._client, self._context)
         await _refuse_leaders(self._client, partitions)
@@ -201,21 +205,13 @@ class _Work:
         await put_mark(self._client, self._context, self._mark)
 
     async def _lowest_snapshot(self, logs: Sequence[EventLog]) -> int:
-        """Copy the newest snapshot of each partition into the archive, as the archiver does before it purges; return
-        the lowest position of the newest archived ones."""
+        """Copy the newest snapshot of each partition into the archive, as the archiver does before it purges. Return
+        the lowest position of these snapshots."""
         snapshots, archived = JetStreamSnapshots(self._client), ArchivedSnapshots(self._store)
         seqs: list[int] = []
         for log in logs:
             if (info := await _newest(snapshots, log, self._versions)) is not None:
-                await archive_snapshot(
-                    self._store,
-                    log.partition,
-                    version=info.version,
-                    seq=info.seq,
-                    commit=info.commit,
-                    saved_at=info.saved_at,
-                    chunks=snapshots.read(info),
-                )
+                await copy_snapshot(self._store, info, snapshots.read(info))
             if await log.last() is not None:
                 found = await _newest(archived, log, self._versions)
                 seqs.append(found.seq if found else 1)
@@ -235,8 +231,8 @@ class _Work:
             raise ForeignArchive(self._context, archive.last, "the log has another last commit")
 
     async def _first(self, archive: Archive, logs: Sequence[EventLog]) -> int:
-        """Return the first commit to keep in the stream. The last commit of each partition always stays, and the one at
-        its newest snapshot."""
+        """Return the sequence of the first commit that goes back into the stream. It is never after the last commit of
+        a partition, nor after its newest snapshot."""
         if self._mark.keep_since is None:
             return 1
         lasts = await archive.previous(archive.last)

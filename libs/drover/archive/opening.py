@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from drover.archive.folder_store import FolderStore
 from drover.archive.store import ArchiveStore
@@ -23,12 +23,22 @@ class BucketClientMissing(DroverError):
         self.address = address
 
 
-def open_store(address: str | Path, environ: Mapping[str, str] = os.environ) -> ArchiveStore:
-    """Make the store for an address. It does not connect yet. The environment has the settings of the bucket."""
+class BucketKey(NamedTuple):
+    """The access key of a bucket."""
+
+    id: str
+    secret: str
+
+
+def open_store(
+    address: str | Path, environ: Mapping[str, str] = os.environ, *, key: BucketKey | None = None
+) -> ArchiveStore:
+    """Make the store for an address; it does not connect yet. `environ`: the environment variables with the settings of
+    the bucket. `key`: the access key to use instead of the one in these settings."""
     text = str(address)
     if not text.startswith(S3):
         return FolderStore(Path(text))
-    others = [name for name in environ if name.startswith(PREFIX)]  # whoever reads all settings checks them
+    others = [name for name in environ if name.startswith(PREFIX)]  # other code reads and checks these
     settings = read(environ, Settings, known=others, without=REQUIRED)[Settings]
     try:
         from drover.archive.s3_store import S3Archives
@@ -40,6 +50,6 @@ def open_store(address: str | Path, environ: Mapping[str, str] = os.environ) -> 
         prefix.strip("/"),
         endpoint=settings.archive_s3_endpoint,
         region=settings.archive_s3_region,
-        key_id=settings.archive_s3_key_id,
-        secret=settings.archive_s3_secret,
+        key_id=key.id if key else settings.archive_s3_key_id,
+        secret=key.secret if key else settings.archive_s3_secret,
     )

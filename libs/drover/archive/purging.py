@@ -1,5 +1,5 @@
-"""Which commits may leave a stream, and their removal. A commit leaves only if the archive has it and nobody needs it
-in the stream."""
+"""Decides which commits may be purged from a stream, and purges them. A commit may go only if the archive has it and
+nobody needs it in the stream."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from drover.eventlog.log import Partition, StoredCommit
 PURGE_S: Final = 60.0
 """The time-out of one request."""
 STEP: Final = 50_000
-"""How many sequences one request removes. The server takes no commits meanwhile: 0.14 s for 90,000 messages."""
+"""How many sequences one request removes at most. The server stores no commits meanwhile; purging 90,000 messages took
+0.14 s."""
 STEP_PAUSE_S: Final = 0.1
-"""The pause between two requests, in which the server takes commits."""
+"""The pause between two requests, in seconds. In it the server can store commits."""
 
 ARCHIVER: Final = Partition("archiver")
-"""The name of the lease of the process that purges. No stream has this name, because the archiver writes no events."""
-# What may keep a commit in the stream. The archiver logs it as `held_by`.
+"""The name of the lease that the purging process holds. It is no stream, because the archiver writes no events."""
+# The reasons for which a commit stays in the stream. The archiver logs them as `held_by`.
 LAST: Final = "the last commit"
 ARCHIVE: Final = "the archive"
 SNAPSHOT: Final = "the snapshot"
@@ -32,14 +33,16 @@ KEEP: Final = "DROVER_LOG_KEEP"
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one partition. All positions are sequences of commits; 0 means that there is none."""
+    """What decides how much of a partition may be purged. All positions are sequences of commits; 0 means that there is
+    none."""
 
     last: int
     """The last commit of the partition."""
     archived: int
-    """Its newest commit in the archive. What leaves the stream is read back from the archive first."""
+    """The partition's newest commit in the archive. Before commits are purged, they are read back from the archive."""
     snapshot: int
-    """The last commit in its newest archived snapshot of the version that the writers of this release use."""
+    """The last commit that is part of the partition's newest archived snapshot. Only snapshots of the version that this
+    release's writers use count."""
     positions: Mapping[str, int]
     """By name of the reader, the last commit of the partition that it has handled."""
     unwanted: int
@@ -47,18 +50,20 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """Commits with sequences below `below` may leave the stream. `reason` says what keeps the next one."""
+    """Commits with sequences below `below` may be purged. `reason` says why the commit at `below` must stay."""
 
     below: int
     reason: str
 
 
 def purge_limit(standing: Standing) -> Limit:
-    """Decide which commits of a partition may leave its stream.
+    """Decide which commits of a partition may be purged. These commits stay, and all after the first of them:
 
-    The commit at each position stays: the last one, because writers append after it; the newest archived one, because
-    it shows that archive and stream belong together; those at snapshots and positions, because their id shows that the
-    snapshot or the table belongs to this log.
+    - the last one, because writers append after it
+    - the newest archived one, because it shows that archive and stream belong together
+    - those at snapshots and at the positions of readers, because their id shows that the snapshot or the table belongs
+      to this log
+    - those that DROVER_LOG_KEEP keeps
     """
     limits = {
         LAST: standing.last,
@@ -81,11 +86,11 @@ class PurgeRefused(DroverError):
 
 
 async def purge(client: Client, partition: Partition, *, below: int, archived: int) -> int:
-    """Remove the commits of a partition below a position; return how many. `archived`: the newest archived commit of
-    the partition.
+    """Remove the commits of a partition below a position; return how many were removed. `archived`: the newest archived
+    commit of the partition.
 
-    Raises PurgeRefused if that would remove the partition's last commit or its newest archived one, whatever the caller
-    has computed.
+    To be safe, this checks again what the caller has computed: it raises PurgeRefused if the purge would remove the
+    partition's last commit or its newest archived one.
     """
     log = JetStreamLog(client, partition)
     last = await log.last()
@@ -94,7 +99,7 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
     if below > archived:
         raise PurgeRefused(partition, below, f"its newest archived commit is {archived}")
     purged = 0
-    # Begin each step at a commit: those of a partition that was idle are far from each other.
+    # Begin each step at a commit, because the commits of an idle partition are far from each other.
     while (first := await log.next_after(0)) is not None and first.seq < below:
         purged += await purge_unguarded(client, partition, min(below, first.seq + STEP))
         await asyncio.sleep(STEP_PAUSE_S)
@@ -102,8 +107,8 @@ async def purge(client: Client, partition: Partition, *, below: int, archived: i
 
 
 async def purge_unguarded(client: Client, partition: Partition, below: int) -> int:
-    """Remove the commits of a partition below a position. Only for `purge`, and for the test that shows why it has
-    guards."""
+    """Remove the commits of a partition below a position, without checks. Only for `purge`, and for the test that shows
+    why the checks are needed."""
     question = msgspec.json.encode({"filter": partition.subject, "seq": below})
     reply = await client.request(f"$JS.API.STREAM.PURGE.{partition.stream}", question, timeout=PURGE_S)
     answer = msgspec.json.decode(reply.data, type=_Purged)

@@ -1,5 +1,5 @@
-"""Finds and drops the read models of a context whose log is restored. They were computed from the earlier log, and may
-have rows that do not follow from the restored one."""
+"""Finds and drops the read models of a context whose log is restored. They were computed from the earlier log, so they
+may have rows that the restored log does not lead to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _FORGET_FORM: Final = "DELETE FROM drover.read_models WHERE schema = $1"
 
 
 async def read_model_position(connection: Connection, context: str) -> int:
-    """Return the sequence of the last commit in the read model; 0 if there is none, or no tables yet."""
+    """Return the sequence of the last commit that the read model includes. 0: it includes none, or there are no tables
+    yet."""
     try:
         position: int = await connection.fetchval(_POSITION, context)
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):

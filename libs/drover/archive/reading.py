@@ -17,8 +17,8 @@ READ_S: Final = 30.0
 
 
 async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
-    """Return the end of each partition. The end of the whole context is read first and limits all others, so that
-    commits which arrive meanwhile are left out everywhere."""
+    """Return the sequence at which to stop reading each partition, by partition. The end of the whole context is read
+    first and limits all of them, so that commits which arrive meanwhile are left out everywhere."""
     end = await logs[0].context_end()
     ends: dict[str, int] = {}
     for log in logs:
@@ -30,7 +30,8 @@ async def ends_of(logs: Sequence[EventLog]) -> dict[str, int]:
 async def placed_commits(
     logs: Sequence[EventLog], ends: Mapping[str, int], after: int = 0
 ) -> AsyncGenerator[Placed, None]:
-    """Yield the commits in stream order. `logs`: one for each partition; `ends`: the result of `ends_of`.
+    """Yield the commits of all partitions in stream order. `logs`: one for each partition. `ends`: the result of
+    `ends_of`.
 
     Use `aclosing` if you may not read it to the end, because it keeps readers open.
     """

@@ -1,4 +1,4 @@
-"""Restores commits into an empty log, each at its old position. After an interruption it resumes."""
+"""Restores commits into an empty log, each at its old position. A restore that was interrupted can be continued."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from drover.eventlog.refill import BATCH_BYTES, NotTaken, Packed, Refill, Return
 from drover.service.tasks import end
 
 TRIES_MAX: Final = 5
-"""How many tries in a row may restore no commit. After that the restore stops with an error."""
+"""How many tries in a row may fail without restoring a commit. After that the restore stops with an error."""
 RETRY_PAUSE_S: Final = 0.5
 READ_S: Final = 30.0
 """The time-out for reading a commit that is known to exist."""
 
 
 class Source(Protocol):
-    """What is to be restored: consecutive commits, which the source has checked."""
+    """What is to be restored: consecutive commits. The source itself checks that they are complete and undamaged."""
 
     @property
     def first(self) -> int:
-        """The sequence of the first commit to restore. Those before it were no longer in the log."""
+        """The sequence of the first commit to restore. Commits before it had been purged from the log."""
 
     @property
     def last(self) -> int: ...
@@ -38,7 +38,7 @@ class Source(Protocol):
         """Yield the commits after a position, in order. It is called again after an error."""
 
     async def previous(self, seq: int) -> Mapping[str, int]:
-        """Return, by partition, the sequence of its last commit up to `seq`."""
+        """Return the sequence of each partition's last commit at or before `seq`, by partition."""
 
 
 class Restored(msgspec.Struct):
@@ -59,7 +59,7 @@ async def restore(
     """Restore the commits of the source, then read the log back and compare. The log must be empty, or begin with the
     same commits.
 
-    `progress` counts the restored commits, `checking` those that were read back.
+    `progress` is told how many commits are restored, `checking` how many were read back.
     """
     began = await already_there(refill, source)
     await refill.prepare()
@@ -84,7 +84,7 @@ class _Digest:
         return made
 
     def add(self, commits: Iterable[StoredCommit]) -> None:
-        """Add commits. It makes no difference how many are added at once."""
+        """Add commits. Adding them in one call or in several gives the same checksum."""
         content = bytearray()
         for commit in commits:
             _encoder.encode_into(commit, content, -1)
@@ -101,7 +101,7 @@ class _Work:
     def __init__(self, refill: Refill, source: Source, position: int, progress: Progress) -> None:
         self.events = 0
         self.digest = _Digest()
-        """Over the commits that this run restored."""
+        """The checksum of the commits that this run restored."""
         self._refill = refill
         self._source = source
         self._position = position
@@ -141,11 +141,11 @@ class _Work:
                 await end(storing)
 
     async def _put(self, packed: Packed, digest: _Digest, events: int) -> None:
-        """Store a batch. `digest`: over all that this run has restored with it."""
+        """Store a batch. `digest`: the checksum of all commits that this run has restored, including this batch."""
         try:
             await self._refill.put(packed)
         except NotTaken:
-            # It may be in the log all the same. A batch is there as a whole or not at all.
+            # The batch may be in the log nevertheless, as a whole or not at all.
             there = await already_there(self._refill, self._source)
             if there not in (self._position, packed.last):
                 raise LogNotEmpty(self._refill.context, there, "another writer wrote to it") from None
@@ -183,8 +183,8 @@ async def _batches(
 
 
 async def _confirm(refill: Refill, source: Source, began: int, restored: _Digest, checking: Progress) -> None:
-    """Read the log back, from the first commit to the last, and compare it: what this run restored with the checksum of
-    what was sent, what was there before with the source."""
+    """Read the log back, from the first commit to the last, and compare. Commits of this run are compared by checksum
+    with what was sent; commits that were there before are compared with the source one by one."""
     digest = _Digest()
     first, last = source.first, source.last
     async with aclosing(source.commits(first - 1)) as ours, aclosing(_read(refill, first - 1, last)) as found:
@@ -213,7 +213,7 @@ def _foreign(refill: Refill, seq: int, last: int) -> LogNotEmpty:
 
 
 async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[list[StoredCommit], None]:
-    """Yield the commits after a position up to another, many at a time."""
+    """Yield the commits after the position `after` up to `last`, many at a time."""
     seq = after
     async with refill.read(after) as reader:
         while seq < last:
@@ -228,8 +228,8 @@ async def _read(refill: Refill, after: int, last: int) -> AsyncGenerator[list[St
 
 
 async def already_there(refill: Refill, source: Source) -> int:
-    """Return the sequence of the last commit in the log; if it is empty, that of the commit before the first one to
-    restore. Raises LogNotEmpty if the log has other commits than the source."""
+    """Return the sequence of the last commit in the log. If the log is empty, return the sequence right before the
+    first commit to restore. Raises LogNotEmpty if the log has other commits than the source."""
     there = await refill.last()
     if there is None:
         return source.first - 1

@@ -1,4 +1,4 @@
-"""What DROVER_LOG_KEEP says: how much of the log stays in NATS."""
+"""The setting DROVER_LOG_KEEP: how much of the log stays in NATS."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SIZES: Final = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """How much of a context's log stays in NATS. With neither limit, all of it."""
+    """How much of a context's log stays in NATS. If neither limit is set, all of it."""
 
     span: timedelta | None = None
-    """Commits younger than this."""
+    """Commits younger than this stay. None: no such limit."""
     bytes: int | None = None
-    """As many of the newest commits as have this size."""
+    """As many of the newest commits stay as fit into this many bytes. None: no such limit."""
 
     @property
     def all(self) -> bool:
@@ -36,11 +36,11 @@ def parse_keep(text: str) -> Keep:
 
 
 def beyond_size(*, bytes_max: int, size: int, messages: int, last: int) -> int:
-    """Return the sequence below which commits are too many, if all have the same size. `size`, `messages`, `last`: of
-    the stream.
+    """Return the sequence below which commits no longer fit into `bytes_max`, assuming that all commits have the same
+    size. 0: all fit. `size`, `messages`, `last`: bytes, number of messages and last sequence of the stream.
 
-    It is counted from the end: below it, the sequences have gaps. A partition that is idle keeps its last commit, while
-    those of the others around it leave.
+    It counts backwards from the end, because the oldest sequences have gaps: an idle partition keeps its last commit,
+    while the commits of other partitions around it are purged.
     """
     if size <= bytes_max or not messages:
         return 0

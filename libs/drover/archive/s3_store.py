@@ -19,16 +19,19 @@ REQUEST_S: Final = 60.0
 CONNECT_S: Final = 5.0
 RETRIES_MAX: Final = 4
 RETRIES_S: Final = 60.0
-"""A request is not sent again after this many seconds. Each pause between retries is longer than the one before."""
+"""After this many seconds a failed request is not sent again. Each pause between retries is longer than the one
+before."""
 CHUNK_BYTES: Final = 1024 * 1024
 PART_BYTES: Final = 16 * 1024 * 1024
-"""The size of the parts in which a large file is sent. S3 takes 10,000 parts, so files of up to 160 GB."""
+"""The size of the parts in which a large file is sent, in bytes. S3 accepts 10,000 parts, so files may have up to 160
+GB."""
 PARTS_AT_ONCE: Final = 2
 _REASON_CHARS_MAX: Final = 300
 
 
 class S3Archives:
-    """Implements ArchiveStore. S3 has no locks: `replace` is a conditional put, which only one of two writers wins."""
+    """Implements ArchiveStore. S3 has no locks. So `replace` is a conditional put: if two writers try it at once, only
+    one succeeds."""
 
     shared = True
 
@@ -83,7 +86,8 @@ class S3Archives:
                 )
                 return put["e_tag"] or ""
         except (AlreadyExistsError, PreconditionError):
-            # A put whose answer was lost is sent again, and is then refused because of itself.
+            # The client repeats a put whose answer was lost. The repeat is refused because the first one has changed
+            # the file.
             there = await self.read(name, len(data) + 1)
             if there.data == data:
                 return there.version
@@ -114,6 +118,11 @@ class S3Archives:
             found = await self._store.list_with_delimiter_async()
             return sorted(found["common_prefixes"])
 
+    async def remove(self, folder: str) -> None:
+        with self._named(folder):
+            async for found in self._store.list(folder):
+                await obstore.delete_async(self._store, [one["path"] for one in found])
+
     @asynccontextmanager
     async def locked(self, folder: str) -> AsyncIterator[None]:
         yield
@@ -126,7 +135,7 @@ class S3Archives:
         except (AlreadyExistsError, PreconditionError):
             raise
         except (BaseError, OSError) as error:
-            if "<Code>NoSuchBucket</Code>" in str(error):  # the client does not tell it from a missing file
+            if "<Code>NoSuchBucket</Code>" in str(error):  # the client reports a missing bucket like a missing file
                 raise ArchiveUnreachable(self.place(), "there is no such bucket") from error
             if isinstance(error, FileNotFoundError):
                 raise FileMissing(self.place(name)) from error

@@ -1,4 +1,5 @@
-"""Keeps snapshots of states in the archive: those that a purge relies on, and one of each day."""
+"""Keeps snapshots of states in the archive: the newest ones, without which nothing may be purged, and one of each
+day."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from drover.writer.fold import FoldImage
 GENERATIONS: Final = 2
 """How many of the newest snapshots of each partition and version stay, besides the last one of each day."""
 PAST: Final = "past-"
-"""Before the version of a state of the past. Such a state does not know which commands were executed, so a writer must
-not start from it."""
+"""The prefix of the version of a state that the time machine saved. Such a state does not contain the remembered
+command ids, so a writer must not start from it."""
 
 
 async def archive_snapshot(
@@ -35,9 +36,9 @@ async def archive_snapshot(
     saved_at: datetime,
     chunks: AsyncIterable[bytes],
 ) -> ArchivedSnapshot:
-    """Write a snapshot into the archive of a context, and read it back. Then take those out that are no longer needed.
+    """Write a snapshot into the archive of a context, read it back, and delete snapshots that are no longer needed.
 
-    Raises FileDamaged if it could not be read back: then the archive does not list it. Raises ArchiveMissing if the
+    Raises FileDamaged if it could not be read back; then the archive does not list it. Raises ArchiveMissing if the
     context has no archive yet.
     """
     async with writing(store, partition.context) as opened:
@@ -54,6 +55,19 @@ async def archive_snapshot(
         return made
 
 
+async def copy_snapshot(store: ArchiveStore, info: SnapshotInfo, chunks: AsyncIterable[bytes]) -> ArchivedSnapshot:
+    """Archive a snapshot that NATS has. See `archive_snapshot`."""
+    return await archive_snapshot(
+        store,
+        info.partition,
+        version=info.version,
+        seq=info.seq,
+        commit=info.commit,
+        saved_at=info.saved_at,
+        chunks=chunks,
+    )
+
+
 def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
     """Return the snapshots that stay: the newest ones of each partition and version, and the last one of each day."""
     every = sorted(snapshots, key=lambda one: one.seq)
@@ -67,10 +81,10 @@ def needed(snapshots: Sequence[ArchivedSnapshot]) -> list[ArchivedSnapshot]:
 
 
 async def put_snapshots_back(archive: Archive, store: SnapshotStore) -> None:
-    """Put the newest archived snapshot of each partition and version into a store, for writers of a restored log. Those
-    below the bottom stay in the archive: the log lacks the commits that would have to be added to them.
+    """Copy the newest archived snapshot of each partition and version into a store, for the writers of a restored log.
 
-    A newer snapshot that the store has already stays.
+    A snapshot from before the bottom is not copied, because the restored log lacks the commits between it and the
+    bottom. If the store has a newer snapshot already, that one stays.
     """
     newest: dict[tuple[str, str], ArchivedSnapshot] = {}
     for one in archive.snapshots():
@@ -89,7 +103,7 @@ async def put_snapshots_back(archive: Archive, store: SnapshotStore) -> None:
 
 
 async def _small(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Divide chunks so that each fits into a message."""
+    """Divide chunks so that each fits into one NATS message."""
     async for chunk in chunks:
         for begin in range(0, len(chunk), CHUNK_BYTES):
             yield chunk[begin : begin + CHUNK_BYTES]
@@ -103,10 +117,9 @@ class ArchivedSnapshots:
         self._store = store
 
     async def infos(self, partition: Partition) -> list[SnapshotInfo]:
-        """Return the snapshots of all versions, the newest first. Empty if there is no archive.
-
-        Those beyond the archived commits are left out: a log that was restored from this archive ends before them.
-        """
+        """Return the snapshots of all versions, the newest first. Empty if there is no archive. Snapshots of a later
+        position than the last archived commit are left out, because a log that was restored from this archive ends
+        before them."""
         try:
             archive = await Archive.open(self._store, partition.context)
         except ArchiveMissing:
@@ -134,11 +147,11 @@ class ArchivedSnapshots:
         )
 
     async def nearest_before(self, partition: Partition, version: str, at: datetime) -> bytes | None:
-        """Return the newest state of this version at or before a time, or None."""
+        """Return the newest archived state of this version at or before a time, encoded. None: there is none."""
         for info in await self.infos(partition):
             if info.version in (version, PAST + version) and info.saved_at <= at:
                 image = b"".join([chunk async for chunk in self.read(info)])
-                # The clock that said when it was saved may have been behind that of the events.
+                # `saved_at` comes from a clock that may have been behind the time of the events, so compare that, too.
                 if msgspec.msgpack.decode(image, type=FoldImage).at <= at:
                     return image
         return None

@@ -17,7 +17,7 @@ class FileMissing(DroverError):
 class Found(NamedTuple):
     data: bytes
     version: str
-    """A text that changes with every change of the file."""
+    """A text that differs after every change of the file."""
 
 
 class ArchiveStore(Protocol):
@@ -27,23 +27,24 @@ class ArchiveStore(Protocol):
     """
 
     shared: bool
-    """True for a bucket: `locked` keeps nobody away, so writers notice each other only by `replace`."""
+    """True for a bucket. There `locked` does not exclude other writers; they notice each other only in `replace`."""
 
     def place(self, name: str = "") -> str:
         """Return the full address of a file, for messages to people."""
 
     async def read(self, name: str, bytes_max: int) -> Found: ...
 
-    async def write(self, name: str, data: bytes) -> None: ...
+    async def write(self, name: str, data: bytes) -> None:
+        """Write a file. Folders that are missing are made."""
 
     async def replace(self, name: str, data: bytes, version: str | None) -> str:
-        """Replace a file in one step if it still has this version (None: if there is none); return the new version.
-        Raises ArchiveBusy if another writer has changed it."""
+        """Replace a file in one step if it still has this version, and return the new version. `version`: None if the
+        file must not exist yet. Raises ArchiveBusy if another writer has changed it."""
 
     def read_chunks(self, name: str) -> AsyncGenerator[bytes, None]: ...
 
     async def write_chunks(self, name: str, chunks: AsyncIterable[bytes]) -> None:
-        """Write a file of any size. It appears when all of it is written."""
+        """Write a file of any size. Readers see it only when all of it is written."""
 
     async def delete(self, name: str) -> None:
         """Delete a file. Harmless if there is none."""
@@ -53,5 +54,10 @@ class ArchiveStore(Protocol):
 
     async def folders(self) -> list[str]: ...
 
+    async def remove(self, folder: str) -> None:
+        """Delete a folder with all files and folders in it. Harmless if there is none. If it was interrupted, call it
+        again."""
+
     def locked(self, folder: str) -> AbstractAsyncContextManager[None]:
-        """Keep other writers of this machine away from a folder. Raises ArchiveBusy."""
+        """Exclude other writers on this machine from a folder while the block runs. Raises ArchiveBusy if one is
+        there."""

@@ -2,7 +2,8 @@
 to files.
 
 A complete text begins with `{"log": …}` and ends with `{"end": …}`, so that a reader notices when something was cut
-off. Each line between them has an `event`, its `seq`, its `line`, and the number of lines of its commit (`of`).
+off. Each line between them has one `event`, the position of its commit (`seq`), the number of the event within that
+commit (`line`, from 0), and how many events the commit has (`of`).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class EventLine(msgspec.Struct, frozen=True):
 
 
 class _Line(msgspec.Struct):
-    """A line of any kind: first line, event, or last line."""
+    """A line of any kind: the first line, an event, or the last line."""
 
     log: Head | None = None
     end: End | None = None
@@ -86,8 +87,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def is_valid_log(context: str, partitions: list[str]) -> bool:
-    """Whether these are valid names of a context and its partitions. A file may contain any names, and names become
-    parts of NATS subjects."""
+    """Whether these are valid names of a context and its partitions. They are checked because a file may contain any
+    names, and names become parts of NATS subjects."""
     count = len(partitions)
     return (
         _NAME.fullmatch(context) is not None
@@ -118,7 +119,8 @@ def event_lines(context: str, placed: Placed) -> list[bytes]:
     commit = placed.commit
     raws = lines(commit.payload)
     check = check_of(placed)
-    # A foreign message has no events: one line keeps its position, or all later commits would move up.
+    # A message of another program has no events. One line keeps its position; without it all later commits would move
+    # up.
     return [
         _encode(
             EventLine(
@@ -145,11 +147,14 @@ def encode_commit(context: str, placed: Placed) -> bytes:
 class Text:
     """A complete text, read once from start to end. Raises TextDamaged at the first fault.
 
-    `source` yields blocks of whole lines: a block is decoded at once, which is faster than line by line.
+    `source` yields blocks of whole lines. Each block is decoded at once, which is faster than line by line.
     """
 
     def __init__(self, source: Iterable[bytes]) -> None:
-        self._lines = self._decoded(source)
+        self._blocks = self._decoded(source)
+        self._block: list[_Line] = []
+        self._at = 0
+        """The index of the next line in the block."""
         self._number = 0
         self._first: _Line | None = None
         """The first line of the commit whose lines are being gathered."""
@@ -170,10 +175,17 @@ class Text:
         self.head: Final = first.log
 
     def commits(self) -> Iterator[Placed]:
-        """Yield the commits in the order of the file. `Chain` checks whether one is missing between them."""
+        """Yield the commits in the order of the file. It does not check whether a commit is missing between two others;
+        `Chain` does."""
         commits = events = 0
         last = self.head.after
-        while (line := self._next()) is not None:
+        while True:
+            if (whole := self._whole()) is not None:
+                commits, events, last = commits + 1, events + self._block[self._at - 1].of, whole.commit.seq
+                yield whole
+                continue
+            if (line := self._next()) is None:
+                break
             if line.end is not None:
                 self._finish(line.end, End(commits, events, last))
                 return
@@ -193,22 +205,60 @@ class Text:
             raise self._wrong("there is more text after the last line")
         self.end = end
 
-    def _next(self) -> _Line | None:
-        line = next(self._lines, None)
-        if line is not None:
-            self._number += 1
-        return line
+    def _whole(self) -> Placed | None:
+        """Return the next commit if all its lines are in the block and its checksum is right, which is almost always
+        so. Otherwise return None; then its lines are read one by one, to find what is wrong."""
+        block, at = self._block, self._at
+        if self._first is not None or at == len(block):
+            return None
+        first = block[at]
+        found = block[at : at + first.of]
+        if not found or len(found) < first.of or not self._can_begin(first):
+            return None
+        seq, id_ = first.seq, first.commit
+        for number, line in enumerate(found):
+            if line.line != number or line.seq != seq or line.commit != id_:
+                return None
+        payload = b"\n".join([line.event for line in found]) + b"\n"
+        assert first.stored_at is not None
+        placed = Placed(first.partition, StoredCommit(seq, id_, first.epoch, first.stored_at, payload))
+        if len(payload) > LINE_BYTES_MAX or check_of(placed) != first.check:
+            return None
+        self._at += first.of
+        self._number += first.of
+        return placed
 
-    def _decoded(self, source: Iterable[bytes]) -> Iterator[_Line]:
+    def _can_begin(self, first: _Line) -> bool:
+        """Whether this line can be the first of a commit of this log."""
+        return (
+            first.context == self.head.context
+            and first.partition in self.head.partitions
+            and first.commit.isprintable()
+            and first.stored_at is not None
+            and first.stored_at.tzinfo is not None
+        )
+
+    def _next(self) -> _Line | None:
+        while self._at == len(self._block):
+            block = next(self._blocks, None)
+            if block is None:
+                return None
+            self._block, self._at = block, 0
+        self._at += 1
+        self._number += 1
+        return self._block[self._at - 1]
+
+    def _decoded(self, source: Iterable[bytes]) -> Iterator[list[_Line]]:
         for block in source:
             try:
                 found = _decoder.decode_lines(block)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 found = None
             if found is not None and len(found) == block.count(b"\n") + (not block.endswith(b"\n")):
-                yield from found
+                yield found
             else:  # something is wrong: find the line
-                yield from map(self._decoded_line, block.splitlines(keepends=True))
+                for raw in block.splitlines(keepends=True):
+                    yield [self._decoded_line(raw)]
 
     def _decoded_line(self, raw: bytes) -> _Line:
         self._number += 1
@@ -244,7 +294,7 @@ class Text:
         stored_at = first.stored_at
         if stored_at is None or stored_at.tzinfo is None:
             raise self._wrong("it has no storage time")
-        if not first.commit.isprintable():  # it becomes a header
+        if not first.commit.isprintable():  # the id becomes a header of a NATS message
             raise self._wrong(f"{first.commit!r} is not the id of a commit")
         joined = b"\n".join(self._events) if first.of else b""
         self._first, self._events, self._event_bytes = None, [], 0

@@ -1,4 +1,4 @@
-"""The volumes of an archive's index: files that list segments, and are never written again. Each is read when it is
+"""The volumes of an archive's index: files that list segments and are never changed. Each volume is read when it is
 needed."""
 
 from __future__ import annotations

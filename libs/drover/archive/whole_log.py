@@ -1,5 +1,5 @@
-"""One log over archive and stream: commits that have left the stream are read from the archive. Readers do not notice
-the difference."""
+"""One log made of archive and stream: commits that were purged from the stream are read from the archive. Readers do
+not notice the difference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from drover.eventlog.log import (
 
 READ_COMMITS_MAX: Final = 256
 SCANNED_PER_TURN: Final = 1_000
-"""How many commits of other partitions are skipped before the event loop gets its turn."""
+"""How many archived commits are read before other tasks of the event loop may run."""
 OPENINGS_MAX: Final = 3
 """How many times the archive is opened again if it changed while it was read."""
 
@@ -88,7 +88,8 @@ def open_archive(archive: str, context: str) -> OpenArchive:
 
 
 class WholeLog:
-    """The log of one partition, or of all (`*`). It appends to the stream, and reads from it what is still there."""
+    """The log of one partition, or of all (`*`). It appends to the stream. It reads from the stream if possible, and
+    purged commits from the archive."""
 
     def __init__(self, stream: EventLog, open_archive: OpenArchive) -> None:
         self.partition = stream.partition
@@ -96,7 +97,7 @@ class WholeLog:
         self._open_archive = open_archive
         self._opened: ArchivedLog | None = None
         self._below = -1
-        """The highest position after which commits are known to have left the stream. They never come back."""
+        """The highest position whose next commits are known to be purged from the stream. -1: none is known."""
 
     @property
     def unsettled(self) -> Unsettled | None:
@@ -129,10 +130,10 @@ class WholeLog:
             return None if placed is None else placed.commit
 
     async def archived_from(self, seq: int) -> StoredCommit | None:
-        """Return the partition's first commit with events at a position below the bottom, or after it. None: there is
-        none in the archive, or the position is not below the bottom.
+        """Return the partition's first archived commit with events at or after a position. None: there is none, or the
+        position is not below the bottom, so that the stream has it.
 
-        For searches: unlike a reader, the archive keeps the segment for the next question.
+        It is for searches. Unlike a reader, the archive keeps the segment in memory for the next call.
         """
         if not self.is_below(seq - 1):
             try:
@@ -166,12 +167,13 @@ class WholeLog:
         self._below = max(self._below, position)
 
     def is_below(self, position: int) -> bool:
-        """Whether the commits right after a position are known to have left the stream."""
+        """Whether the commits right after a position are known to be purged from the stream."""
         return position <= self._below
 
     async def from_archive(self, after: int, use: Callable[[ArchivedLog], Awaitable[T]]) -> T:
-        """Use the archive, which has the commit after `after`. If its files have changed since it was opened, open it
-        again: a segment that is not full is replaced by a larger one."""
+        """Call `use` with the archive, which must have the commit after `after`, and return its result. If the
+        archive's files have changed since it was opened, open it again and repeat: a segment that is not full gets
+        replaced by a larger one."""
         tries = 0
         while True:
             try:
@@ -184,8 +186,8 @@ class WholeLog:
                 log.warning("archive_opened_again", error=str(error))
 
     async def archive_beyond(self, after: int) -> ArchivedLog:
-        """Return the archive. Raises NotArchived if it has nothing after this position, ForeignArchive if it
-        belongs to another log."""
+        """Return the archive. Raises NotArchived if it has nothing after this position or ends before the stream
+        begins, and ForeignArchive if it belongs to another log."""
         if self._opened is not None and self._opened.last > after:
             return self._opened
         known = -1
@@ -198,7 +200,8 @@ class WholeLog:
                 return opened
             if opened.last == known:
                 raise NotArchived(self.partition, opened.last, "it ends there")
-            known = opened.last  # archive and bottom may have risen since it was opened: look once more
+            # Since it was opened, the archive may have grown and the stream may have been purged: look once more.
+            known = opened.last
 
     async def _open(self, after: int) -> ArchivedLog:
         try:
@@ -207,8 +210,8 @@ class WholeLog:
             raise NotArchived(self.partition, after, f"there is none in {error.path}") from error
 
     async def _meets_stream(self, archive: ArchivedLog) -> bool:
-        """Whether the newest archived commit is still in the stream, as every purge leaves it. Then no commit is
-        missing between archive and stream."""
+        """Whether the newest archived commit is still in the stream. Every purge leaves it there, so if it is, no
+        commit is missing between archive and stream."""
         try:
             found = await self._stream.get(archive.last)
         except BelowBottom:
@@ -223,23 +226,23 @@ class WholeLog:
 
 
 class WholeReader:
-    """Reads the stream; where that begins too late, the archive up to its end, then the stream again."""
+    """Reads the stream. If commits are purged from it, reads the archive up to its end, and then the stream again."""
 
     def __init__(self, whole: WholeLog, after: int) -> None:
         self._log = whole
         self._position = after
-        """The last commit that was returned, or the end of the archive."""
+        """The sequence of the last commit that was returned, or of the end of the archive."""
         self._stack = AsyncExitStack()
         self._stream: Reader | None = None
         self._archived: AsyncGenerator[Placed, None] | None = None
-        """The commits of the archive after `_scanned`. None: not opened, or stopped by an error."""
+        """Yields the commits of the archive after `_scanned`. None: it is not opened, or was stopped by an error."""
         self._archive_end = 0
         self._scanned = 0
-        """The last commit that was read from the archive, in any partition."""
+        """The sequence of the last commit that was read from the archive, in any partition."""
         self._log_end = 0
-        """The last commit of the log, when the archive was opened."""
+        """The sequence of the last commit of the log, at the time when the archive was opened."""
         self._read: list[StoredCommit] = []
-        """Commits from the archive that were not returned yet. A cancelled call leaves them here."""
+        """Commits from the archive that were not returned yet. They stay here if a call is cancelled."""
 
     @property
     def behind(self) -> int:
@@ -260,7 +263,7 @@ class WholeReader:
         await self._leave_stream()
 
     async def _next_of_stream(self) -> list[StoredCommit]:
-        """Return the next commits of the stream; none if it begins too late."""
+        """Return the next commits of the stream. Empty if they are purged from it."""
         if self._stream is None:
             self._stream = await self._stack.enter_async_context(self._log.read_stream(self._position))
         try:
@@ -281,7 +284,7 @@ class WholeReader:
             await archived.aclose()
 
     async def _next_of_archive(self) -> list[StoredCommit]:
-        """Return the next commits of the archive; none if it has no more of this partition."""
+        """Return the next commits of the archive. Empty if it has no more of this partition."""
         self._scanned = max(self._scanned, self._position)
         await self._log.from_archive(self._position, self._gather)
         batch, self._read = self._read, []
@@ -303,7 +306,7 @@ class WholeReader:
                 if self._scanned % SCANNED_PER_TURN == 0:
                     await asyncio.sleep(0)
         except BaseException:
-            self._archived = None  # an iterator that raised is over: begin again after what was read
+            self._archived = None  # a generator that raised has ended: make a new one that begins after what was read
             raise
 
     def _take(self, placed: Placed | None) -> None:

@@ -1,8 +1,9 @@
-"""Changes the archive of a context: adds segments and snapshots, records the bottom of the log. One writer at a time.
+"""Changes the archive of a context: adds segments and snapshots, records the bottom of the log. Only one process at a
+time may write.
 
-A folder is locked. A bucket cannot be, so each writer first saves the index with a higher generation: an earlier writer
-then cannot save it any more, because it has changed. File names contain the generation, so an earlier writer that goes
-on deletes and overwrites nothing of a later one.
+A folder is locked. A bucket cannot be locked, so each writer first saves the index with a higher generation. From then
+on an earlier writer fails to save the index, because it has changed. File names contain the generation, so an earlier
+writer that goes on neither deletes nor overwrites files of a later one.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Writing:
         return f"{self.index.context}/{file}"
 
     async def save(self) -> None:
-        """Save the index in one step, in today's form. Raises ArchiveBusy if another writer has taken over."""
+        """Save the index in one step, in the newest form. Raises ArchiveBusy if another writer has taken over."""
         while len(self.index.segments) > VOLUME_SEGMENTS:
             await self._seal()
         self.index.form = FORM
@@ -66,8 +67,8 @@ class Writing:
         index.segments, index.volumes = index.segments[VOLUME_SEGMENTS:], [*index.volumes, volume]
 
     async def add_segment(self, kept: int, made: Segment, data: bytes) -> None:
-        """Replace all segments that come after the volumes and the first `kept` ones by a new one, then delete the
-        replaced files."""
+        """Write a new segment in place of all segments after the first `kept` ones that are in no volume. Then delete
+        the replaced files."""
         await self.store.write(self.name(made.file), data)
         replaced = self.index.segments[kept:]
         self.index.segments = [*self.index.segments[:kept], made]
@@ -78,8 +79,8 @@ class Writing:
     async def add_snapshot(
         self, *, partition: str, version: str, seq: int, commit: str, saved_at: datetime, chunks: AsyncIterable[bytes]
     ) -> ArchivedSnapshot:
-        """Add a snapshot of the state after the commit `seq`, whose id is `commit`. Returns the one that is there
-        already, if there is one of the same state. `saved_at`: not before the time of the state."""
+        """Add a snapshot of the state after the commit at `seq`, whose id is `commit`. If the archive has a snapshot of
+        the same state, return that one. `saved_at`: not before the time of the state."""
         for info in self.index.snapshots:
             if (info.partition, info.version, info.seq, info.commit) == (partition, version, seq, commit):
                 return info
@@ -102,7 +103,7 @@ class Writing:
         return info
 
     async def keep_snapshots(self, kept: Sequence[ArchivedSnapshot]) -> None:
-        """Take all other snapshots out of the index, then delete their files."""
+        """Remove all snapshots except `kept` from the index, then delete their files."""
         gone = [one for one in self.index.snapshots if one not in kept]
         if gone:
             self.index.snapshots = list(kept)
@@ -111,8 +112,8 @@ class Writing:
             await self.store.delete(self.name(one.file))
 
     async def record_bottom(self, bottom: Mapping[str, int]) -> None:
-        """Record the bottom of partitions: by partition, the sequence of its first commit that will stay in NATS. Call
-        it before the purge: a restore then writes nothing below the lowest bottom.
+        """Record the bottom of partitions. `bottom`: by partition, the sequence of the first commit that will stay in
+        NATS. Call it before the purge. A restore writes nothing below the lowest bottom.
 
         Raises ArchiveIncomplete if the archive does not have all commits below a bottom.
         """
@@ -127,15 +128,15 @@ class Writing:
         """Delete the files of a writer that was killed: unfinished ones, and finished ones that it did not add to the
         index.
 
-        Somebody may have restored an older index: then a file that it does not list may be the only copy of its
-        commits. So a segment beyond the index stays until the index has its commits, and if it has commits beyond
-        `end`, the last commit of the log, ForeignArchive is raised.
+        If somebody has restored an older index, a file that it does not list may be the only copy of its commits. So a
+        segment with commits after those of the index is not deleted. If it even has commits after `end`, the last
+        commit of the log, this raises ForeignArchive.
         """
         index = self.index
         listed = {segment.file for segment in index.segments} | {info.file for info in index.snapshots}
         listed |= {volume.file for volume in index.volumes}
         there = await self.store.names(index.context)
-        # A writer only writes behind the volumes, so no volume needs to be read.
+        # A writer only adds segments after those in volumes, so no volume needs to be read.
         sealed = index.last_before(0)
         unlisted = [file for file in there if is_segment_name(file) and first_of_name(file) > sealed]
         unlisted = [file for file in unlisted if file not in listed]
@@ -145,7 +146,7 @@ class Writing:
                 raise ForeignArchive(index.context, last, reason)
         snapshots = [f"{SNAPSHOTS}/{file}" for file in await self.store.names(f"{index.context}/{SNAPSHOTS}")]
         unlisted = [file for file in unlisted if last_of_name(file) <= index.last]
-        # A volume with the same number is listed, so nothing needs this one.
+        # The index lists another file for the volume of this number, so nothing needs this one.
         volumes = [file for file in there if is_volume_name(file) and file not in listed]
         unlisted += [file for file in volumes if volume_number(file) <= len(index.volumes)]
         # Unfinished files begin with a dot.
@@ -181,10 +182,10 @@ class _Packed:
 
 @asynccontextmanager
 async def writing(store: ArchiveStore, context: str, partitions: list[str] | None = None) -> AsyncIterator[Writing]:
-    """Open the archive of a context for writing. Raises ArchiveBusy if another process writes to it. The caller then
-    removes what a crash left behind, with `sweep`.
+    """Open the archive of a context for writing. Raises ArchiveBusy if another process writes to it. After opening it,
+    call `sweep` to delete files that a crash left behind.
 
-    `partitions`: the names of the log's partitions, with which a new archive is begun if there is none. None: raise
+    `partitions`: the names of the log's partitions; a new archive is begun with them if there is none. None: raise
     ArchiveMissing instead.
     """
     async with store.locked(context):
@@ -199,7 +200,8 @@ async def writing(store: ArchiveStore, context: str, partitions: list[str] | Non
             if partitions is None:
                 raise
             opened = Writing(store, Index(context, partitions, generation=1 if store.shared else 0), None)
-            await opened.save()  # before the first segment: segments without an index then mean a lost index
+            # Save the index before the first segment, so that segments without an index always mean a lost index.
+            await opened.save()
         yield opened
 
 

@@ -30,17 +30,17 @@ REPLY: Final = Backoff(first_s=1.0, max_s=4.0)
 """The time-out of each try. It starts short, because a dead leader is soon replaced, and grows, so that a leader with a
 slow disk does not get the same commands again and again."""
 REPLY_MIN_S: Final = 0.05
-"""The shortest time-out of a try, even if the deadline is nearer."""
+"""The shortest time-out of a try in seconds, even if the deadline comes earlier."""
 RETRY: Final = Backoff(first_s=0.1, max_s=1.0, jitter=0.5)
 MESSAGE_COMMANDS_MAX: Final = 128
-"""How many commands one message may have. Each message gets its own reply: with small messages some callers can go on
-while others wait for the disk."""
+"""How many commands one message may have. Each message gets its own reply, so with small messages some callers can go
+on while others still wait for the disk."""
 MESSAGE_EVERY_S: Final = 0.003
-"""The least pause between two messages to a partition while replies are outstanding, except that a full message is sent
-at once. So is a command while no other one is waiting or unanswered."""
+"""The shortest pause between two messages to a partition, in seconds, while replies are outstanding. A full message is
+sent at once. So is a command if no other one is waiting or unanswered."""
 PATIENCE_S: Final = 0.02
-"""How long a command that can wait (`Command.can_wait`) stays in the queue at most. Usually another command is sent
-earlier, in a message that takes this one along."""
+"""How many seconds a command that can wait (`Command.can_wait`) stays in the queue at most. Usually another command is
+sent earlier, and this one goes with it in the same message."""
 MESSAGE_BYTES_MAX: Final = 512 * 1024
 COMMAND_BYTES_MAX: Final = 256 * 1024
 WAITING_MAX: Final = 20_000
@@ -57,7 +57,8 @@ _TOO_LARGE: Final = Rejected(Code.TOO_LARGE, f"The command is larger than {COMMA
 
 
 class _Waiting(msgspec.Struct):
-    """One command whose caller waits for its outcome. A Struct, because that is the cheapest object to create."""
+    """One command whose caller waits for its outcome. It is a msgspec Struct, because that is the cheapest object to
+    create."""
 
     encoded: bytes
     future: asyncio.Future[Outcome]
@@ -66,7 +67,7 @@ class _Waiting(msgspec.Struct):
 
 
 class _Line:
-    """The queue of commands for one partition, and the messages that are sent and not answered yet."""
+    """The queue of commands for one partition, and the messages that were sent but not answered yet."""
 
     def __init__(self, client: Client, context: str, partition: str) -> None:
         self._client = client
@@ -135,7 +136,7 @@ class _Line:
             try:
                 outcomes = await self._exchange(batch, max(min(REPLY.pause_s(tries), left), REPLY_MIN_S))
             except NoRespondersError:
-                outcomes = None  # an election or a starting writer: common, and soon over
+                outcomes = None  # nobody leads at the moment, because of an election or a start: common, and soon over
             except (NatsError, OSError, msgspec.DecodeError) as error:
                 log.info("command_unanswered", subject=self._subject, commands=len(batch), error=repr(error))
                 outcomes = None
@@ -164,7 +165,8 @@ class _Line:
         return reply.outcomes
 
     def _settle(self, batch: list[_Waiting], outcomes: list[Outcome], in_doubt: bool) -> list[_Waiting]:
-        """Give each caller its outcome; return the commands that must be sent again."""
+        """Give each caller its outcome. Return the commands that must be sent again. `in_doubt`: whether an earlier try
+        got no answer, so that it may still take effect."""
         again = (Code.NOT_LEADER, Code.OVERLOADED, Code.LOG_FULL) if in_doubt else (Code.NOT_LEADER,)
         left = []
         now, took = asyncio.get_running_loop().time(), self._took.observe
@@ -184,8 +186,8 @@ class _Line:
 
 
 class CommandBus:
-    """Sends commands. Each process has one such object. Commands for one partition that wait at the same time share a
-    message."""
+    """Sends commands to their writers. Each process has one such object. Commands for one partition that wait at the
+    same time share a message."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

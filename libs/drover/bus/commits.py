@@ -1,7 +1,7 @@
-"""Announcements of commits: writers send them, and processes that serve reads receive all of them.
+"""Announcements of commits: writers send them, and all processes that serve reads receive them.
 
 A writer announces a commit before it answers, on the same connection. So when a client has the answer, the NATS server
-has already queued the announcement for every other process.
+has already queued the announcement for every process.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from drover.bus.live import COMMITTED, announcing, following_progress
 from drover.domain.partitions import MAIN
 
 SYNC_S: Final = 1.0
-"""How long a read tries to learn what was committed. After that, its answer may lack writes."""
+"""How many seconds a read tries to learn what was committed before it. After that, its answer may lack writes."""
 PONG_S: Final = 10
-"""How long to wait for a pong. This is longer than the connection to a silent server lasts, because nats-py fails on a
-pong that nobody awaits."""
+"""How many seconds to wait for a pong. It is longer than nats-py keeps the connection to a silent server, because
+nats-py fails on a pong that nobody awaits any more."""
 GIVEN_UP_S: Final = 1.0
-"""After a read could not learn what was committed, no read tries it again for this long."""
+"""For how many seconds no read tries again, after one could not learn what was committed."""
 
 log = structlog.get_logger("drover.bus")
 
@@ -43,13 +43,13 @@ class Observer(Protocol):
 
 def announcing_commits(client: Client, context: str, partition: str) -> Callable[[int], None]:
     """Make the function that a writer calls with the sequence of each commit, before it answers the callers."""
-    # The task of an announcement starts before the tasks that send the answers. Without a connection the announcement
-    # is lost, but then no answer is sent either.
+    # The task that sends an announcement starts before the tasks that send the answers. Without a connection the
+    # announcement is lost, but then no answer is sent either.
     return partial(announcing(client, COMMITTED), context, partition)
 
 
 class CommitFeed:
-    """Passes announced commits on to an observer, and knows whether any were missed."""
+    """Passes announced commits on to an observer, and notices when announcements may have been missed."""
 
     def __init__(self, client: Client, end_of: End) -> None:
         self._client = client
@@ -58,7 +58,8 @@ class CommitFeed:
         self._connection = -1
         """The number of reconnects when `sync` last looked. If it has grown since, announcements may have been lost."""
         self._learned: set[str] = set()
-        """Contexts whose end of the log was read on this connection. Since then no announcement was missed."""
+        """Contexts whose last position was read since the last reconnect. No announcement about them was missed
+        since."""
         self._learning: dict[str, asyncio.Task[bool]] = {}
         self._ping: asyncio.Task[bool] | None = None
         self._given_up_at = float("-inf")
@@ -78,7 +79,7 @@ class CommitFeed:
     async def sync(self, contexts: tuple[str, ...]) -> bool:
         """Wait until the observer knows every commit of these contexts that was answered before this call.
 
-        Returns False if NATS does not answer in time. Calls within the next second then return False at once.
+        Returns False if NATS does not answer in time. Then calls within the next second return False at once.
         """
         now = asyncio.get_running_loop().time
         if self._observer is None or not self._client.is_connected or now() < self._given_up_at + GIVEN_UP_S:
@@ -99,10 +100,9 @@ class CommitFeed:
         return done
 
     def _pinged(self) -> asyncio.Future[bool]:
-        """Send a ping. Its pong arrives after every announcement that the server has queued for this process so far.
-
-        All reads of one iteration of the event loop share a ping.
-        """
+        """Send a ping, and return a future that is done when its pong arrives. By then every announcement that the
+        server had queued for this process has arrived, too. All reads of one iteration of the event loop share a
+        ping."""
 
         async def ping() -> bool:
             self._ping = None
@@ -117,7 +117,7 @@ class CommitFeed:
         return asyncio.shield(self._ping)
 
     def _learn(self, context: str) -> asyncio.Future[bool]:
-        """Read the position of the context's last commit, once for each connection. Later commits are announced."""
+        """Read the position of the context's last commit, once after each reconnect. Later commits are announced."""
 
         async def learn() -> bool:
             connection, observer = self._connection, self._observer

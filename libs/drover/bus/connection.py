@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -22,8 +23,8 @@ CONNECT_TRIES_MAX: Final = 15
 RECONNECT_PAUSE_S: Final = 0.25
 PING_INTERVAL_S: Final = 2
 PINGS_OUTSTANDING_MAX: Final = 2
-"""How many pings a server may leave without an answer. Then the connection to it is dropped, 4 to 6 s after it began to
-hang, so that another server of the cluster is used before a lease ends (10 s)."""
+"""How many pings a server may leave unanswered. Then the connection to it is dropped, 4 to 6 s after the server began
+to hang. So the process uses another server of the cluster before a lease expires (10 s)."""
 CLOSED_LOOK_EVERY_S: Final = 1.0
 INBOX: Final = "_INBOX"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -61,16 +62,20 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
     `setting`: the name of the setting that holds this address, for error messages.
     """
     trouble: Exception | None = None
+    is_first = True
 
     async def on_error(error: Exception) -> None:
         nonlocal trouble
-        # A refused user may see only that the connection was reset: then the reason of another try says more.
+        # If the user is refused, some tries only report that the connection was reset. So prefer the reason of another
+        # try.
         if trouble is None or not isinstance(error, ConnectionError):
             trouble = error
         log.warning("nats_error", error=reason_of(error))
+        if is_first and isinstance(error, ssl.SSLError):
+            raise error  # nats-py would wait for ever until the connection is closed, whose TLS never began
 
     async def on_disconnect() -> None:
-        if not client.is_closed:  # do not log a close on purpose
+        if not client.is_closed:  # it was not closed on purpose
             log.warning("nats_disconnected")
 
     async def on_reconnect() -> None:
@@ -101,27 +106,39 @@ async def connected(url: str, name: str, *, setting: str = "DROVER_NATS_URL") ->
     except (NatsError, OSError, TimeoutError) as error:
         # nats-py ends with "no servers available"; the useful reason is in the error that it reported before.
         raise NatsUnreachable(_without_password(url), reason_of(trouble or error), setting) from error
+    is_first = False
     client.options["max_reconnect_attempts"] = -1
     try:
         yield client
     finally:
+        await close(client)
+
+
+async def close(client: Client) -> None:
+    """Close a client, also one that is reconnecting."""
+    try:
         with suppress(NatsError, OSError, TimeoutError):
             await client.close()
+    except asyncio.CancelledError:
+        # While it closes, nats-py cancels its task that reconnects. If both wait for the same connection to end,
+        # asyncio cancels the wait itself, and we seem to be cancelled, too.
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
 
 
 async def wait_closed(client: Client) -> None:
-    """Raise once the client has closed for good: nats-py does so after some server errors, without reconnecting."""
+    """Wait until the client has closed for good, then raise NatsClosed. nats-py closes it after some server errors,
+    without reconnecting."""
     while not client.is_closed:  # noqa: ASYNC110 - nats-py has one callback, and it is not ours alone
         await asyncio.sleep(CLOSED_LOOK_EVERY_S)
     raise NatsClosed(reason_of(client.last_error) if client.last_error else "no reason was given")
 
 
 def _user_of(servers: list[str]) -> tuple[str | None, str | None]:
-    """Return user and password of these servers. They are passed apart from the addresses, so that they also apply to
-    servers that the cluster announces.
-
-    Percent-escapes such as %40 are decoded here, because nats-py would send them as they are.
-    """
+    """Return user and password of these servers. They are passed to nats-py apart from the addresses, so that they also
+    apply to servers that the cluster announces later. Percent-escapes such as %40 are decoded here, because nats-py
+    would send them as they are."""
     users = {(parts.username, parts.password) for parts in map(urlsplit, servers) if parts.username is not None}
     if len(users) != 1:
         return None, None

@@ -1,5 +1,8 @@
 """Announcements of positions: how far read models are (`live.<schema>`), how far logs are (`committed.<context>`), and
-which positions reads wait for (`wanted.<context>`). A context has one read model for each form that is in use."""
+which positions reads wait for (`wanted.<context>`).
+
+A context has one read model for each form that is in use, so each has a schema of its own.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class Progress(msgspec.Struct):
 
 
 async def announce(client: Client, name: str, partition: str, seq: int, *, topic: str = PROJECTED) -> None:
-    """Announce a position. `name`: the schema of a read model, or the context of a log. A failure is ignored, because
-    the next announcement replaces a lost one."""
+    """Announce a position. `name`: the schema of a read model, or the context of a log. If that fails, nothing is
+    raised, because the next announcement replaces a lost one."""
     with suppress(NatsError, OSError):
         await client.publish(f"{topic}.{name}", msgspec.json.encode(Progress(partition, seq)))
 
@@ -37,7 +40,8 @@ def announcing(client: Client, topic: str) -> Callable[[str, str, int], None]:
     sending: set[asyncio.Task[None]] = set()
 
     def say(context: str, partition: str, seq: int) -> None:
-        # A task publishes at once when it starts, so messages leave in the order of the calls.
+        # Tasks start in the order in which they were made, and publish at once. So messages leave in the order of the
+        # calls.
         task = asyncio.get_running_loop().create_task(announce(client, context, partition, seq, topic=topic))
         sending.add(task)
         task.add_done_callback(sending.discard)

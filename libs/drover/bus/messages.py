@@ -31,8 +31,8 @@ class Accepted(msgspec.Struct, tag=True, tag_field="outcome"):
     """The command took effect, and its events are on disk."""
 
     position: int
-    """The sequence of the commit in the stream of its context, as in the header `Drover-Position`. 0: the command was
-    answered from the writer's state and made no events."""
+    """The sequence of the commit in the stream of its context, as in the header `Drover-Position`. 0: the command
+    recorded no events; the writer answered it from its state."""
     result: Any = None
 
 
@@ -41,7 +41,7 @@ class Rejected(msgspec.Struct, tag=True, tag_field="outcome"):
     message: str
     details: dict[str, Any] | None = None
     position: int = 0
-    """The position of the event that records the refusal; 0: the refusal was not recorded."""
+    """The sequence of the commit that records the refusal. 0: the refusal was not recorded."""
 
 
 Outcome = Accepted | Rejected

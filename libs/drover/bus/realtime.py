@@ -1,7 +1,7 @@
-"""Messages between the processes that serve Realtime: broadcasts and presences, over plain NATS. Nothing is stored.
+"""Messages between the processes that serve Realtime: broadcasts, and which clients are present, over plain NATS.
 
-A lost broadcast is not sent again. Each process numbers the changes of its presences. A process that notices a gap asks
-the other for all its presences.
+Nothing is stored. A lost broadcast is not sent again. Each process numbers its messages about presences. A process that
+notices a gap in another's numbers asks it for all its presences.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drover.bus.subscription import subscribed
 SUBJECT: Final = "peers.realtime"
 PENDING_MESSAGES_MAX: Final = 10_000
 PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
-"""How many bytes received from other processes may wait. Beyond it, messages are dropped."""
+"""How many bytes of messages from other processes may wait to be handled. Beyond it, messages are dropped."""
 
 log = structlog.get_logger("drover.bus")
 
@@ -33,7 +33,7 @@ class Broadcast(msgspec.Struct, frozen=True, tag="broadcast", omit_defaults=True
     payload: msgspec.Raw = msgspec.Raw(b"{}")
     """The JSON that clients get."""
     data: bytes | None = None
-    """Plain bytes, which clients get instead of `payload`."""
+    """Plain bytes that clients get instead of `payload`. None: they get `payload`."""
 
 
 class Present(msgspec.Struct, frozen=True):
@@ -44,7 +44,8 @@ class Present(msgspec.Struct, frozen=True):
     key: str
     ref: str
     meta: msgspec.Raw
-    """What the client says of itself, with `phx_ref`, as other clients get it."""
+    """What the client says about itself, together with the field `phx_ref`, in the form in which other clients get
+    it."""
 
 
 class PresenceMoved(msgspec.Struct, frozen=True, tag="presence"):

@@ -1,8 +1,9 @@
 """Messages about changed rows of the read models, on the subjects `changed.<context>.<schema>.<relation>`, over plain
-NATS. Each form of a read model has its own schema, so readers get the rows of their own form only.
+NATS.
 
-Messages are neither stored nor repeated. Each message names the position of the message before it, and a heartbeat
-names the last position of every relation. So a reader notices a lost message, and reads the relation again.
+Each form of a read model has its own schema, so readers get only the rows of the form that they read. Messages are
+neither stored nor repeated. Each message names the position of the message before it, and a heartbeat names the last
+position of every relation. So a reader notices a lost message, and then reads the relation again.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from nats.aio.msg import Msg
 from drover.bus.subscription import subscribed
 
 HEARTBEAT: Final = "heartbeat"
-"""The last part of the subject of heartbeats; no relation has this name. So one subscription gets heartbeats and rows
-of a context in order."""
+"""The last part of the subject of heartbeats, in place of a relation's name. So one subscription gets the heartbeats
+and the rows of a context in order."""
 PENDING_MESSAGES_MAX: Final = 10_000
 PENDING_BYTES_MAX: Final = 16 * 1024 * 1024
-"""How far a reader may fall behind. Beyond it messages are dropped, and the reader notices the gap at the next
-message."""
+"""How many bytes of messages may wait for a reader. Beyond it messages are dropped, and the reader notices the gap at
+the next message."""
 
 log = structlog.get_logger("drover.bus")
 _encode: Final = msgspec.json.Encoder().encode
@@ -35,12 +36,15 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The rows of one relation that changed between two positions of a partition."""
 
     epoch: str
-    """Identifies the projector's term. If it differs from the last one that a reader saw, the reader has missed
-    something."""
+    """Identifies the term of the projector. If it differs from the last one that a reader saw, the reader may have
+    missed messages."""
     partition: str
     after: int = msgspec.field(name="from")
-    """The `to` of the previous message of the same relation, partition and epoch. If it equals this message's `to`,
-    only telemetry has changed the rows, and losing such a message leaves no gap."""
+    """The `to` of the previous message of the same relation, partition and epoch.
+
+    If it equals this message's own `to`, only telemetry has changed the rows, and no commit. Losing such a message
+    leaves no gap.
+    """
     to: int
     rows: list[msgspec.Raw] = []
     """The changed rows, as the relation shows them now."""
@@ -53,7 +57,7 @@ class RowsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     at: datetime | None = None
     """When the rows were committed. None: the message is from an older projector."""
     more: bool = False
-    """Whether the next message is about the same commits, so that a reader can wait for it and apply both at once."""
+    """Whether the next message is about the same commits. If so, a reader can wait for it and apply both at once."""
 
 
 class RowsHeartbeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,8 +113,8 @@ OnHeartbeat = Callable[[str, RowsHeartbeat], None]
 async def following_rows(
     client: Client, schemas: Mapping[str, str], on_changed: OnChanged, on_heartbeat: OnHeartbeat
 ) -> AsyncIterator[None]:
-    """Call the functions with every message about these read models: `schemas` has the schema of each context.
-    Messages of one context arrive in the order of sending."""
+    """While the block runs, call the functions with every message about these read models. `schemas`: the schema to
+    read, by context. Messages of one context arrive in the order of sending."""
 
     async def on_message(message: Msg) -> None:
         _, context, _, relation = message.subject.split(".", 3)

@@ -17,8 +17,8 @@ from drover.bus.messages import Outcome, Rejected, Reply, Submission
 from drover.domain.errors import Code
 
 REPLY_BYTES_MAX: Final = 900 * 1024
-"""The maximum size of a reply in bytes, below the default limit of a NATS server (1 MiB). For outcomes that do not fit,
-the caller must ask again."""
+"""The maximum size of a reply in bytes. It is below the default limit of a NATS server (1 MiB). If some outcomes do not
+fit, their callers must ask again."""
 
 DRAIN_S: Final = 2.0
 
@@ -29,13 +29,14 @@ _encode = msgspec.json.Encoder().encode
 
 Done = Callable[[list[Outcome]], None]
 Handle = Callable[[list[Submission[Any] | Rejected], Done], None]
-"""Handles the submissions of a message and calls `Done` once. An unreadable command is passed on as its rejection."""
+"""Handles the submissions of a message, and calls `Done` once with all outcomes. A command that cannot be decoded is
+passed on as its rejection."""
 
 
 @asynccontextmanager
 async def answering(client: Client, subject: str, commands: Any, epoch: int, handle: Handle) -> AsyncIterator[None]:
-    """Answer commands on `subject` while the block runs; the block lasts for one term of the leader. No queue group is
-    needed: there is one leader."""
+    """Answer the commands that arrive on `subject`, for the length of the block, which is one term. No queue group is
+    needed, because there is only one leader."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(list[Submission[commands]])
     sending: set[asyncio.Task[None]] = set()
 
@@ -61,10 +62,11 @@ async def answering(client: Client, subject: str, commands: Any, epoch: int, han
     finally:
         # Answer what has arrived with NOT_LEADER, so that its callers turn to the next leader at once.
         try:
-            await asyncio.wait_for(subscription.drain(), DRAIN_S)  # type: ignore[no-untyped-call]
+            async with asyncio.timeout(DRAIN_S):
+                await subscription.drain()  # type: ignore[no-untyped-call]
         except (NatsError, OSError, TimeoutError):
-            # There is no connection. nats-py keeps the subscription and subscribes again when it reconnects: it would
-            # answer before the next leader does, for ever.
+            # There is no connection. Without this line nats-py would keep the subscription and subscribe again when it
+            # reconnects. It would then answer commands before the next leader does, for ever.
             subscription._stop_processing()
             client._remove_sub(subscription._id)
         if sending:
@@ -83,7 +85,7 @@ async def _reply(message: Msg, epoch: int, outcomes: list[Outcome]) -> None:
 
 
 def _fitting(outcomes: list[Outcome]) -> list[Outcome]:
-    """Choose the outcomes that fit into one reply. For the others the caller must ask again; an outcome that is too
+    """Replace the outcomes that do not fit into one reply: their callers are told to ask again. An outcome that is too
     large for any reply becomes an error."""
     fitting: list[Outcome] = []
     room = REPLY_BYTES_MAX

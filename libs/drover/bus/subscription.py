@@ -15,8 +15,8 @@ from nats.errors import Error as NatsError
 async def subscribed(
     client: Client, subject: str, on_message: Callable[[Msg], Awaitable[None]], **options: Any
 ) -> AsyncIterator[None]:
-    """Subscribe while the block runs. `options` are those of `Client.subscribe`. It is no error if the connection is
-    lost when the block ends."""
+    """Subscribe to a subject while the block runs. `options` are those of `Client.subscribe`. If the connection is lost
+    when the block ends, that is no error."""
     subscription = await client.subscribe(subject, cb=on_message, **options)
     try:
         yield

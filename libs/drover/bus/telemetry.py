@@ -20,8 +20,8 @@ from drover.service.tasks import end
 
 FLUSH_EVERY_S: Final = 0.1
 IDLE_BATCH_EVERY_S: Final = 1.0
-"""How often a batch is sent even if it is empty. So receivers can tell that the sender runs and only its devices are
-silent."""
+"""How often a batch is sent even if it is empty, in seconds. So receivers can tell a silent sender from a sender whose
+devices are silent."""
 BATCH_BEATS_MAX: Final = 2_000
 
 log = structlog.get_logger("drover.bus")
@@ -38,7 +38,8 @@ class Work(msgspec.Struct, array_like=True):
     popup_closed: bool = False
 
     def after(self, earlier: Work) -> Work:
-        """Merge two reports of one batch: the later one wins, but a pop-up that was closed stays closed."""
+        """Return one report made of two in the same batch: the later one counts. But if the earlier one, about the same
+        attempt, says that a pop-up was closed, the result says so, too."""
         same_attempt = (earlier.assignment_id, earlier.run) == (self.assignment_id, self.run)
         if earlier.popup_closed and same_attempt and not self.popup_closed:
             return msgspec.structs.replace(self, popup_closed=True)
@@ -56,7 +57,8 @@ class Beat(msgspec.Struct, array_like=True):
     work: Work | None = None
 
     def after(self, earlier: Beat) -> Beat:
-        """Merge two signs of life of one batch: fields that the later one lacks come from the earlier one."""
+        """Return one sign of life made of two in the same batch: fields that the later one lacks come from the earlier
+        one."""
         reported, work = self.reported, self.work
         if reported is None:
             reported = earlier.reported
@@ -81,7 +83,7 @@ _decode_batch = msgspec.json.Decoder(TelemetryBatch).decode
 
 
 class TelemetryOut:
-    """Collects signs of life and sends them in batches. Those of one device are merged into one."""
+    """Collects signs of life and sends them in batches. All signs of life of one device are merged into one."""
 
     def __init__(self, client: Client, context: str, source: str) -> None:
         self._client = client
@@ -109,7 +111,7 @@ class TelemetryOut:
             yield
         finally:
             await end(task)
-            await self._flush()
+            await self.flush()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -118,9 +120,10 @@ class TelemetryOut:
             await asyncio.sleep(FLUSH_EVERY_S)
             if self._beats or loop.time() - sent_at >= IDLE_BATCH_EVERY_S:
                 sent_at = loop.time()
-                await self._flush()
+                await self.flush()
 
-    async def _flush(self) -> None:
+    async def flush(self) -> None:
+        """Send the collected signs of life as one batch, which may be empty."""
         beats, self._beats = list(self._beats.values()), {}
         for start in range(0, max(len(beats), 1), BATCH_BEATS_MAX):
             self._number += 1
@@ -129,7 +132,8 @@ class TelemetryOut:
                 await self._client.publish(self._subject, _encoder.encode(batch))
                 self._passed_on.inc(len(batch.beats))
             except (NatsError, OSError) as error:
-                # Dropped on purpose: the next heartbeat repeats it, and the batch number shows the receiver the gap.
+                # The batch is not sent again: the next heartbeats repeat its content, and the batch number shows the
+                # receiver the gap.
                 log.info("telemetry_lost", beats=len(batch.beats), error=repr(error))
 
 

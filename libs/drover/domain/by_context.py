@@ -1,5 +1,5 @@
-"""Finds the part that each context has in a package, by the context's name, so that a context is registered only
-once."""
+"""Imports what each context defines in a package (its decider, its read model, and so on) by the context's name. So a
+context is registered only once, in `contexts.py`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from drover.domain.contexts import CONTEXTS
 
 
 def parts_in(layer: str, name: str = "{}") -> tuple[Any, ...]:
-    """Import the part of each context from a package, in the order of the contexts: for `domain` these are
-    `drover.domain.fleet.FLEET` and so on. `name`: the name of a part, with braces in place of the context's name."""
+    """Import one object of each context from the package `drover.<layer>`, in the order of the contexts. For `domain`
+    these are `drover.domain.fleet.FLEET` and so on. `name`: the object's name, with `{}` in place of the context's name
+    in capitals."""
     return tuple(
         getattr(import_module(f"drover.{layer}.{context}"), name.format(context.upper())) for context in CONTEXTS
     )

@@ -16,20 +16,24 @@ class Context(msgspec.Struct, frozen=True):
     is_private: bool = False
     """Whether only its decider may see its events. Everybody else sees only their types and ids."""
     hidden_fields: frozenset[str] = frozenset()
-    """Fields of its events that only its own services see: texts written by users, and sealed values."""
+    """Fields of its events that only its own services see: texts that users wrote, and sealed (encrypted) values."""
+    has_subjects: bool = False
+    """Whether its events have personal data. Such data is sealed (encrypted) with a key of the person or thing that it
+    is about (`domain.erasure`)."""
 
 
 REGISTRY: Final = {
     context.name: context
     for context in (
         Context("fleet"),
-        Context("render"),
+        Context("render", has_subjects=True),
         Context("analysis"),
-        Context("identity", is_private=True),
-        Context("reminder", hidden_fields=frozenset({"title", "body", "sealed"})),
+        Context("identity", is_private=True, has_subjects=True),
+        Context("reminder", hidden_fields=frozenset({"title", "body", "sealed"}), has_subjects=True),
     )
 }
 CONTEXTS: Final = tuple(REGISTRY)
+SUBJECT_CONTEXTS: Final = tuple(name for name, context in REGISTRY.items() if context.has_subjects)
 
 
 def context_named(name: str) -> Context:

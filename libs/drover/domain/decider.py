@@ -59,8 +59,8 @@ NOTHING: Final = Decision()
 
 
 def accept(*events: Event, then: Callable[[Any, datetime], Decision] | None = None) -> Decision:
-    """Record these events. The caller gets `Decider.answer(events)`, so a repeat of the command gets the same
-    answer."""
+    """Accept the command and record these events. The caller gets `Decider.answer(events)`, so a repeat of the command
+    gets the same answer."""
     return Decision(events=events, then=then)
 
 
@@ -108,12 +108,16 @@ class Decider(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """Turns a state into the form that snapshots store, without the parts that can be derived."""
     from_image: Callable[[Any], S] = _as_it_is
     image_migrations: Mapping[str, Migration | None] = {}
-    """By version of earlier snapshots (a file in contracts/snapshots), how their state becomes one of the present type:
-    a function of plain dicts and lists, or None if the present type reads them as they are. Other versions are
-    ignored."""
+    """By version of an earlier snapshot (there is a file for each in contracts/snapshots): the function that converts
+    its state, as plain dicts and lists, to the present form. None: the present type can read it as it is. Snapshots of
+    versions that are not listed are ignored."""
     upcasters: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
     """For every retired event type, a function that converts its fields to those of its successor. It sets `type` to
     the successor's name."""
+    erasures: Callable[[S], Mapping[str, int]] | None = None
+    """Returns how often each subject of personal data was erased, by token (`domain.erasure`). None: the context has no
+    personal data, so its writer serves no keys."""
     version: int = 1
-    """The version of the rules. Raise it, and empty `image_migrations`, if the rules would go wrong on a state that the
-    `evolve` of before has made. A new process then folds the log anew, beside the one that leads."""
+    """The version of the rules. Raise it, and empty `image_migrations`, if the new rules would go wrong on a state that
+    the previous `evolve` made. A new process then ignores the old snapshots and folds the whole log, while the old
+    process still leads."""

@@ -24,7 +24,7 @@ class Code:
     RATE_LIMITED: Final = "RATE_LIMITED"
     IDEMPOTENCY_MISMATCH: Final = "IDEMPOTENCY_MISMATCH"  # an idempotency key was used again, with another body
     TOO_LARGE: Final = "TOO_LARGE"
-    OVERLOADED: Final = "OVERLOADED"  # the intake is full: retry later
+    OVERLOADED: Final = "OVERLOADED"  # the writer's queue of commands is full: retry later
     LOG_FULL: Final = "LOG_FULL"  # the log has no room, and nothing was changed: retry later
     UNAVAILABLE: Final = "UNAVAILABLE"  # no answer before the deadline; the command may still take effect
     NOT_LEADER: Final = "NOT_LEADER"  # this writer's term is over: retry, the next leader answers

@@ -24,7 +24,7 @@ class Event(msgspec.Struct, kw_only=True, tag_field="type", tag=True):
     at: datetime = UNSTAMPED
     """When it was decided: UTC, in microseconds, never going back within a partition."""
     by: str = ""
-    """The actor: `anon`, `service_role`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
+    """The actor: `anon`, `service_role`, `device:<id>`, `user:<id>`, `clock`, `presence`, `writer:<instance>`."""
     cause: str = ""
     """Id of the command that caused the event."""
     trace: str | UnsetType = UNSET
@@ -38,5 +38,5 @@ class TermStarted(Event):
     epoch: int
     holder: str
     ahead_s: float = 0.0
-    """Seconds by which the partition's time is ahead of the wall clock during the term, because a clock was wrong
-    before. It is constant: a wall clock that is set ends the term."""
+    """How many seconds the partition's time is ahead of the wall clock, because a clock was wrong before. This holds
+    for the whole term: if somebody sets the wall clock, the term ends."""

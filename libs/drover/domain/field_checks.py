@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from drover.domain.decider import Rejection
@@ -22,8 +24,16 @@ def invalid(field: str, value: object, message: str, rule: str | None = None) ->
 class TextPatterns:
     """The patterns of text fields, by the name of the field. A name means the same in every command of a context."""
 
-    def __init__(self, *, shown_chars_max: int | None = SHOWN_CHARS_MAX, **patterns: str) -> None:
+    def __init__(
+        self,
+        *,
+        shown_chars_max: int | None = SHOWN_CHARS_MAX,
+        in_words: Mapping[str, str] = MappingProxyType({}),
+        **patterns: str,
+    ) -> None:
+        """`in_words`: what a field must be, for people; refusals of other fields show the pattern."""
         self._shown_chars_max = shown_chars_max
+        self._in_words = in_words
         self._patterns = {field: re.compile(pattern) for field, pattern in patterns.items()}
 
     def __getitem__(self, field: str) -> re.Pattern[str]:
@@ -34,7 +44,8 @@ class TextPatterns:
         for field, value in fields.items():
             # fullmatch, because `$` alone accepts a trailing line feed.
             if value is not None and not (pattern := self._patterns[field]).fullmatch(value):
-                return invalid(field, value[: self._shown_chars_max], f"{field} must match {pattern.pattern}")
+                must = f"be {self._in_words[field]}" if field in self._in_words else f"match {pattern.pattern}"
+                return invalid(field, value[: self._shown_chars_max], f"{field} must {must}")
         return None
 
 

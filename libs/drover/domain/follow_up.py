@@ -17,8 +17,8 @@ do."""
 
 
 def take_steps(steps: Sequence[Step[S]], *, events_max: int) -> Callable[[S, datetime], Decision]:
-    """Take the first step that has something to do, then start over with the first one. End when no step has anything
-    to do, or at the maximum number of events."""
+    """Make a function for `Decision.then` that takes the first step that has something to do, then starts over with the
+    first step. It ends when no step has anything to do, or at the maximum number of events."""
 
     def carry_on(state: S, now: datetime) -> Decision:
         if events_max <= 0:

@@ -1,4 +1,4 @@
-"""Partitions of a context: their names, and which partition the commands of a key go to."""
+"""Partitions of a context: their names, and which partition gets the commands about a key, such as a user's id."""
 
 from __future__ import annotations
 

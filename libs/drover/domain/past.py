@@ -1,8 +1,8 @@
 """The window of ended work that a state remembers: bounded by number, and never shorter than a fixed time.
 
 A decider archives ended work when a timer fires: it records an event, and the event removes the work from the state. If
-too much has ended, `shorten` moves the timer of the oldest work forward. So only events remove ended work, and an event
-in an older log never finds its work missing.
+too much has ended, `shorten` lets the timer of the oldest work fire earlier. So the state forgets work only by an
+event. When a log is folded again, also with other bounds, each event finds the work that it is about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ repeated command never finds its work forgotten."""
 
 
 class Past(msgspec.Struct):
-    """Ended work in the order of its end, the oldest first. It does not have work that will be archived soon."""
+    """Ended work in the order of its end, the oldest first. Work whose timer was already moved forward by `shorten` is
+    not in here."""
 
     sizes: dict[str, int] = {}
     """By the key of the timer that archives a piece of work: how many records the state has of it."""
@@ -35,8 +36,9 @@ class Past(msgspec.Struct):
         self.size -= self.sizes.pop(key, 0)
 
     def shorten(self, timers: Timers, *, sooner: timedelta, count_max: int, size_max: int | None = None) -> None:
-        """While there is more work than `count_max`, or more records than `size_max`, let the timer of the oldest fire
-        by `sooner` earlier. The newest always stays: its own size has another bound."""
+        """While there are more than `count_max` pieces of work, or more than `size_max` records of them, let the timer
+        of the oldest piece fire earlier by `sooner`. The newest piece always stays, however many records it has; other
+        bounds limit them."""
         while len(self.sizes) > 1 and (len(self.sizes) > count_max or (size_max is not None and self.size > size_max)):
             key = next(iter(self.sizes))
             self.drop(key)

@@ -24,6 +24,7 @@ SEVERITIES: Final = {
     "needs_reset": WARNING,
     "offers_untaken": WARNING,
     "rate_limited": WARNING,
+    "caller_limited": WARNING,
     "template_missing": WARNING,
     "mapping_missing": WARNING,
     "gfx_data_unreadable": WARNING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappop, heappush
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 import msgspec
 
 AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
-"""A deadline that has always passed, for a state that has work left to do."""
+"""A deadline that has always passed. A state that has work left to do uses it, so that the next tick comes at once."""
 STALE_MIN: Final = 64
 """The heap is rebuilt when its outdated entries outnumber the others by this many."""
 
@@ -42,18 +43,17 @@ class Timers(msgspec.Struct):
         return self.heap[0][0] if self.heap else None
 
     def overdue(self, now: datetime) -> tuple[str, str] | None:
-        """Return the kind and the subject of the first timer (its key is `kind:subject`). None if its moment has not
-        come."""
+        """Return the kind and the subject of the first timer (its key is `kind:subject`). None: no timer is due."""
         if not self.heap or self.heap[0][0] > now:
             return None
         kind, _, subject = self.heap[0][1].partition(":")
         return kind, subject
 
-    def bring_forward(self, by: timedelta, *, except_kind: str = "") -> None:
-        """Let all timers fire earlier, except those of one kind."""
+    def bring_forward(self, by: timedelta, *, except_kinds: Collection[str] = ()) -> None:
+        """Let all timers fire earlier by `by`, except those of the kinds `except_kinds`."""
         if not by:
             return
-        self.due = {key: at if key.partition(":")[0] == except_kind else at - by for key, at in self.due.items()}
+        self.due = {key: at if key.partition(":")[0] in except_kinds else at - by for key, at in self.due.items()}
         self.heap = [(at, key) for key, at in self.due.items()]
         heapify(self.heap)
 

@@ -30,8 +30,13 @@ def wall_time(state: KnowsWallClock, now: datetime) -> datetime:
     return now - timedelta(seconds=state.ahead_s)
 
 
+def partition_time(state: KnowsWallClock, moment: datetime) -> datetime:
+    """Convert a time of the wall clock to the partition's."""
+    return moment + timedelta(seconds=state.ahead_s)
+
+
 def on_wall_clock(decide: Callable[[W, Any, datetime], Decision]) -> Callable[[W, Any, datetime], Decision]:
-    """Make a `decide` whose rules, and their follow-ups, get the wall clock's time."""
+    """Wrap a `decide`: its rules and their follow-up decisions get the wall clock's time instead of the partition's."""
 
     def decide_on_wall_clock(state: W, command: Any, now: datetime) -> Decision:
         if not state.ahead_s:
@@ -49,18 +54,19 @@ def _convert_follow_ups(decision: Decision) -> Decision:
 
 
 def deadline_on_wall_clock(next_deadline: Callable[[W], datetime | None]) -> Callable[[W], datetime | None]:
-    """Make a `next_deadline` from one that returns a moment of the wall clock."""
+    """Wrap a `next_deadline` that returns a time of the wall clock: convert the result to the partition's time."""
 
     def next_deadline_of_partition(state: W) -> datetime | None:
         moment = next_deadline(state)
-        return None if moment is None else moment + timedelta(seconds=state.ahead_s)
+        return None if moment is None else partition_time(state, moment)
 
     return next_deadline_of_partition
 
 
 def note_ahead(state: KnowsWallClock, event: TermStarted) -> timedelta:
-    """Note in the state how far the partition's time is ahead. Return by how much the wall clock was set back since the
-    term before, or 0: moments that were meant as "in ten minutes" must come forward by as much."""
+    """Store in the state how far the partition's time is ahead of the wall clock. Return by how much the wall clock was
+    set back since the previous term; 0 if it was not. Times that were computed as "in ten minutes" must come earlier by
+    as much."""
     set_back = timedelta(seconds=max(0.0, event.ahead_s - state.ahead_s))
     state.ahead_s = event.ahead_s
     return set_back

@@ -15,14 +15,15 @@ NOBODY: Final = "nobody"
 
 
 class Account(NamedTuple):
-    """The user to switch to. None (in the functions below): stay the current user."""
+    """The user as which PostgreSQL runs. Where the functions below take or return None, that is the current user."""
 
     uid: int
     gid: int
 
 
 def account_for(data: Path) -> Account | None:
-    """Return the user for this data folder, which may not exist yet."""
+    """Return the user that runs PostgreSQL on this data folder, which may not exist yet. None: the current user. Raises
+    DataDirectoryUnusable if the folder belongs to somebody else."""
     owner = data.stat() if data.exists() else None
     if os.geteuid() != 0:
         if owner is not None and owner.st_uid != os.geteuid():
@@ -33,7 +34,8 @@ def account_for(data: Path) -> Account | None:
             )
         return None
     if owner is not None and owner.st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)  # an ordinary user made the folder, and wants to use it again later
+        # An ordinary user made the folder, and may want to use it again without root.
+        return Account(owner.st_uid, owner.st_gid)
     nobody = pwd.getpwnam(NOBODY)
     return Account(nobody.pw_uid, nobody.pw_gid)
 
@@ -51,9 +53,10 @@ def give(path: Path, account: Account | None) -> None:
 def as_account(argv: list[str | Path], account: Account | None) -> list[str | Path]:
     """Make the command line that runs `argv` as the account.
 
-    CAP_DAC_OVERRIDE lets the command enter the folders above its data and its programs, which may belong to root with
-    mode 700. PostgreSQL looks for its programs with access(2), which respects that capability only if the securebit
-    no_setuid_fixup is set. The exec that follows drops all other capabilities, with or without that securebit.
+    The command keeps CAP_DAC_OVERRIDE, because the folders above its data and its programs may belong to root with mode
+    700. PostgreSQL looks for its programs with access(2), which respects that capability only if the securebit
+    no_setuid_fixup is set. All other capabilities are dropped when the command is executed, with or without that
+    securebit.
     """
     if account is None:
         return argv

@@ -7,12 +7,13 @@ import secrets
 import time
 from pathlib import Path
 from typing import Final, TypeVar
+from uuid import uuid4
 
 import msgspec
 
 from drover.embedded.errors import DataDirectoryUnusable
-from drover.embedded.private_file import write_private
-from drover.service.api_keys import ALGORITHM, ISSUER, Role, issue_api_key
+from drover.service.api_keys import API_KEY_LIFETIME_S, Role, sign_api_key
+from drover.service.private_file import write_private
 
 ADMIN_EMAIL: Final = "admin@drover.local"
 SEALING_KEY_ID: Final = "k1"
@@ -21,17 +22,20 @@ PASSWORD_BYTES: Final = 18
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The secrets that only Drover itself needs, stored in `secrets.json`. People need nothing from there."""
+    """The secrets that only Drover itself uses, stored in `secrets.json`. People never need them."""
 
-    jwt_secret: str
     nats_password: str
     nats_system_password: str
     postgres_password: str
     sealing_key: str = ""
-    """The key that seals personal data: `id:base64`, as in DROVER_SEALING_KEYS. Older data directories get one on
-    start."""
+    """The key that encrypts personal data: `id:base64`, as in DROVER_SEALING_KEYS. An older data directory without one
+    gets one at the next start."""
     identity_secret: str = ""
-    """The secret that signs people's tokens. Older data directories get one on start."""
+    """The secret that signs API keys and people's tokens. An older data directory without one gets one at the next
+    start."""
+    jwt_secret: str = ""
+    """The shared secret that signed the API keys of older versions. New data directories have none. If it is removed,
+    an older key is valid only if it was adopted (`drover key adopt`)."""
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +66,6 @@ def load_or_create_secrets(data_dir: Path) -> Secrets:
             _store(path, complete)
         return complete
     made = Secrets(
-        jwt_secret=secrets.token_hex(SECRET_BYTES),
         nats_password=secrets.token_hex(SECRET_BYTES),
         nats_system_password=secrets.token_hex(SECRET_BYTES),
         postgres_password=secrets.token_hex(SECRET_BYTES),
@@ -81,11 +84,11 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
     """Return the credentials of this data directory, with the current addresses. Create those that are missing."""
     path = data_dir / "credentials.json"
     known = _load(path, Credentials)
-    jwt_secret = load_or_create_secrets(data_dir).jwt_secret
+    own = load_or_create_secrets(data_dir)
     current = Credentials(
         url=http_url,
-        anon_key=_valid_key(known.anon_key if known else None, jwt_secret, Role.ANON),
-        service_key=_valid_key(known.service_key if known else None, jwt_secret, Role.SERVICE_ROLE),
+        anon_key=_valid_key(known.anon_key if known else None, own, Role.ANON),
+        service_key=_valid_key(known.service_key if known else None, own, Role.SERVICE_ROLE),
         cron_secret=known.cron_secret if known else secrets.token_hex(SECRET_BYTES),
         admin_email=known.admin_email if known else ADMIN_EMAIL,
         admin_password=known.admin_password if known else secrets.token_urlsafe(PASSWORD_BYTES),
@@ -97,17 +100,17 @@ def load_or_create(data_dir: Path, http_url: str, nats_url: str, postgres_url: s
     return current
 
 
-def _valid_key(known: str | None, jwt_secret: str, role: Role) -> str:
-    import jwt  # here, because it imports cryptography, and most commands only read the files
+def _valid_key(known: str | None, own: Secrets, role: Role) -> str:
+    # Imported here, because these import cryptography, and most commands only read the files.
+    from drover.service.identity_keys import IdentityKeys
+    from drover.service.verified_keys import verified_claims
 
-    if known is not None:
-        try:
-            jwt.decode(known, jwt_secret, algorithms=[ALGORITHM], issuer=ISSUER)
-        except jwt.InvalidTokenError:
-            pass  # the known key expired, or secrets.json was replaced: issue a new key
-        else:
-            return known
-    return issue_api_key(jwt_secret, role, now_s=time.time())
+    keys = IdentityKeys([own.identity_secret])
+    # Keep the known key, unless it has expired or secrets.json was replaced.
+    if known is not None and verified_claims(known, keys, filter(None, [own.jwt_secret])) is not None:
+        return known
+    now_s = time.time()
+    return sign_api_key(keys, role, key_id=str(uuid4()), now_s=now_s, expires_s=now_s + API_KEY_LIFETIME_S)
 
 
 def _load(path: Path, kind: type[Stored]) -> Stored | None:

@@ -14,9 +14,10 @@ PID_BYTES_MAX: Final = 32
 
 
 class DataDirectory:
-    """Creates the directory (mode 700) and locks it inside the `with` block.
+    """Creates the directory (mode 700) and locks it for the length of the `with` block.
 
-    The lock is an flock, so the kernel releases it however the process ends; the pid in the file is only for people.
+    The lock is an flock, so the kernel releases it however the process ends. The pid in the lock file only serves
+    people.
     """
 
     def __init__(self, path: Path | str) -> None:

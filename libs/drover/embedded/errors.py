@@ -60,7 +60,7 @@ class ServerStartFailed(DroverError):
 
 
 class ServerKeepsDying(DroverError):
-    """An embedded server died too often; supervision gives up, and a person has to look."""
+    """An embedded server died too often. It is not started again, and a person has to look."""
 
     def __init__(self, server: str, deaths: int, window_s: float, log_path: Path, log_tail: str) -> None:
         super().__init__(

@@ -23,7 +23,8 @@ log = structlog.get_logger(__name__)
 
 
 async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequence[StopStep]) -> None:
-    """Stop the process whose pid is in `pid_file` if it is `program` with `argument` (our data) on its command line."""
+    """Stop the process whose pid is in `pid_file`, if it runs `program` and has `argument` (the path of our data) on
+    its command line."""
     pid = _read_pid(pid_file)
     if pid is None:
         return
@@ -41,7 +42,7 @@ async def stop_leftover(pid_file: Path, program: str, argument: str, steps: Sequ
                         await asyncio.sleep(POLL_S)
                 log.info("embedded_leftover_stopped", program=program, pid=pid, signal=step.signal.name)
                 return
-    # Not even SIGKILL helped: the start that follows will fail with the server's own message.
+    # If not even SIGKILL helped, the start that follows will fail with the server's own message.
 
 
 async def is_running(pid: int, program: str, argument: str) -> bool:
@@ -62,10 +63,8 @@ async def is_running(pid: int, program: str, argument: str) -> bool:
 
 
 async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopStep]) -> None:
-    """Stop the processes of a program in a directory after their main process died.
-
-    PostgreSQL's backends then exit by themselves, but not while they compute, and no server can start before they have.
-    """
+    """Stop the processes of a program that still run in a directory after their main process died. PostgreSQL's
+    backends then exit by themselves, but not while they compute. No server can start before they have ended."""
     for step in steps:
         for pid in (stragglers := _at_work(program, directory)):
             with suppress(ProcessLookupError):
@@ -81,10 +80,11 @@ async def stop_stragglers(program: str, directory: Path, steps: Sequence[StopSte
 
 @contextmanager
 def _end_of(pid: int) -> Iterator[Callable[[], bool]]:
-    """Return a function that tells whether this process has ended with all its threads, so that its port and files are
+    """Yield a function that tells whether the process has ended with all its threads, so that its port and files are
     free.
 
-    Linux answers through a pidfd. /proc would say yes too early: a process loses its memory before it closes its files.
+    On Linux this uses a pidfd. /proc would show the end too early: a process loses its memory before it closes its
+    files.
     """
     try:
         handle = os.pidfd_open(pid)
@@ -110,8 +110,9 @@ def _exists(pid: int) -> bool:
 
 
 def _forget_stranger(pid_file: Path, pid: int) -> None:
-    """Remove a pid file whose pid now belongs to another program: PostgreSQL would take that for a running server."""
-    if _exists(pid):  # otherwise the server handles its old pid file itself
+    """Remove a pid file whose pid now belongs to another program. PostgreSQL would take that program for a running
+    server and not start."""
+    if _exists(pid):  # if no process has this pid, the server itself ignores the file
         pid_file.unlink(missing_ok=True)
         log.info("embedded_stale_pid_file_removed", path=str(pid_file), pid=pid)
 

@@ -19,9 +19,9 @@ from drover.embedded.credentials import Secrets, load_or_create_secrets
 from drover.embedded.directory import folder_of
 from drover.embedded.errors import PortTaken, ServerStartFailed
 from drover.embedded.leftover import stop_leftover
-from drover.embedded.private_file import write_private
 from drover.embedded.process import GuardedProcess, StopStep
 from drover.embedded.supervision import SupervisedServer, wait_until_ready
+from drover.service.private_file import write_private
 
 HOST: Final = "127.0.0.1"
 # Below the range of ports for outgoing connections. While the server restarts, a client that keeps dialling a port of
@@ -32,9 +32,9 @@ START_TRIES: Final = 3  # another process may take a port between our check and 
 START_S: Final = 60.0  # reading back a large store takes a while
 PROBE_S: Final = 2.0
 STORE_BYTES_MAX: Final = 1024**5
-"""`max_file_store`: more than any disk has. At this limit nats-server refuses leases, too, and it counts bytes before
-compression. By default it takes 3/4 of what is free, another number at each start. `platform/disk_guard.py` watches the
-disk itself instead."""
+"""The setting `max_file_store`: more than any disk has, so that it never takes effect. At this limit nats-server would
+refuse leases, too, and it counts bytes before compression. Its default is 3/4 of the free space, which differs at each
+start. `platform/disk_guard.py` watches the disk itself instead."""
 PAYLOAD_BYTES_MAX: Final = 8 * 1024 * 1024  # the server warns above this
 STOP: Final = (StopStep(signal.SIGINT, 15.0), StopStep(signal.SIGKILL, 5.0))
 
@@ -62,7 +62,8 @@ class NatsServer(SupervisedServer):
         return f"nats://sys:{self._secrets.nats_system_password}@{HOST}:{self.port}"
 
     async def _launch(self) -> GuardedProcess:
-        """Start on the configured port, else on the last one that was used, else on any free one."""
+        """Start on the requested port. If none was requested, start on the last one that was used or, if that is taken,
+        on any free one."""
         await stop_leftover(self._pid_file, "nats-server", str(self._config), STOP)  # a left-over may hold the port
         for _ in range(START_TRIES):
             if not self._port_is_fixed:
@@ -88,29 +89,20 @@ class NatsServer(SupervisedServer):
         return process
 
     def _settings(self) -> dict[str, Any]:
-        return {
-            "server_name": self._server_name,
-            "listen": f"{HOST}:{self.port}",
-            "pid_file": str(self._pid_file),
-            "max_payload": PAYLOAD_BYTES_MAX,
-            "jetstream": {"store_dir": str(self._directory), "max_file_store": STORE_BYTES_MAX}
-            | ({"sync_interval": "always"} if self._sync_always else {}),
-            "accounts": {
-                "APP": {
-                    "jetstream": "enabled",
-                    "users": [{"user": "drover", "password": self._secrets.nats_password}],
-                },
-                "SYS": {"users": [{"user": "sys", "password": self._secrets.nats_system_password}]},
-            },
-            "system_account": "SYS",
-        }
+        return {"pid_file": str(self._pid_file)} | server_settings(
+            self._secrets,
+            server_name=self._server_name,
+            listen=f"{HOST}:{self.port}",
+            store_dir=str(self._directory),
+            sync_always=self._sync_always,
+        )
 
     @property
     def _server_name(self) -> str:
         return f"drover-{self.port}"
 
     async def _answers(self) -> bool:
-        """Whether our server answers on the port. A NATS server opens it only after it has loaded its streams."""
+        """Whether our server answers on the port. It opens the port only after it has loaded its streams."""
         try:
             async with asyncio.timeout(PROBE_S):
                 reader, writer = await asyncio.open_connection(HOST, self.port)
@@ -133,14 +125,36 @@ class NatsServer(SupervisedServer):
         return port if port in PORTS and _is_free(port) else None
 
 
+def server_settings(
+    known: Secrets, *, server_name: str, listen: str, store_dir: str, sync_always: bool = True
+) -> dict[str, Any]:
+    """Return the configuration of a nats-server, wherever it runs: JetStream, an account of Drover and one of the
+    system."""
+    return {
+        "server_name": server_name,
+        "listen": listen,
+        "max_payload": PAYLOAD_BYTES_MAX,
+        "jetstream": {"store_dir": store_dir, "max_file_store": STORE_BYTES_MAX}
+        | ({"sync_interval": "always"} if sync_always else {}),
+        "accounts": {
+            "APP": {
+                "jetstream": "enabled",
+                "users": [{"user": "drover", "password": known.nats_password}],
+            },
+            "SYS": {"users": [{"user": "sys", "password": known.nats_system_password}]},
+        },
+        "system_account": "SYS",
+    }
+
+
 @asynccontextmanager
 async def nats_server(
     data_dir: Path, *, port: int | None = None, sync_always: bool = True
 ) -> AsyncIterator[NatsServer]:
-    """Run a nats-server on `<data_dir>/nats`. The caller holds the DataDirectory, so a server that runs there is a
-    left-over and is stopped.
+    """Run a nats-server on `<data_dir>/nats`. The caller holds the DataDirectory, so a server that still runs there is
+    a left-over and is stopped.
 
-    `sync_always=False` acknowledges before the disk has the write, as nats-server does by default. It is for testing
+    `sync_always=False`: acknowledge a write before it is on disk, as nats-server does by default. This is for testing
     that we refuse such servers.
     """
     directory = folder_of(data_dir, "nats")

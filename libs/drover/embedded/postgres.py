@@ -22,9 +22,9 @@ from drover.embedded.credentials import load_or_create_secrets
 from drover.embedded.directory import folder_of
 from drover.embedded.errors import DataDirectoryUnusable, ServerStartFailed
 from drover.embedded.leftover import stop_leftover, stop_stragglers
-from drover.embedded.private_file import sync_directory, write_private
 from drover.embedded.process import GuardedProcess, Log, StopStep
 from drover.embedded.supervision import SupervisedServer, wait_until_ready
+from drover.service.private_file import sync_directory, write_private
 
 DATABASE: Final = "drover"
 USER: Final = "drover"
@@ -37,6 +37,9 @@ INIT_STOP: Final = (StopStep(signal.SIGINT, 2.0), StopStep(signal.SIGKILL, 2.0))
 SOCKET_PATH_BYTES_MAX: Final = 107
 SOCKET_NAME: Final = ".s.PGSQL.5432"
 
+# The built-in provider sorts the same on every machine, whatever its C library.
+LOCALE: Final = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+"""Options of initdb."""
 SETTINGS: Final = {
     "listen_addresses": "",
     "port": "5432",  # only a part of the socket's file name
@@ -112,7 +115,8 @@ class PostgresServer(SupervisedServer):
             )
 
     async def _initialise(self) -> None:
-        """Run initdb in a temporary folder, which gets its final name once all of it is on disk."""
+        """Create the database cluster: run initdb in a temporary folder, and give the folder its final name once all of
+        it is on disk."""
         unfinished = self._directory / "data.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -126,11 +130,7 @@ class PostgresServer(SupervisedServer):
             f"--username={USER}",
             f"--pwfile={password_file}",
             "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            # The built-in provider sorts the same on every machine, whatever its C library.
-            "--locale=C",
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
+            *LOCALE,
         ]
         log = Log(self._directory / "initdb.log")
         try:
@@ -187,17 +187,18 @@ class PostgresServer(SupervisedServer):
 
 @asynccontextmanager
 async def postgres_server(data_dir: Path) -> AsyncIterator[PostgresServer]:
-    """Run PostgreSQL on `<data_dir>/postgres`. The caller holds the DataDirectory, so a server that runs there is a
-    left-over and is stopped."""
+    """Run PostgreSQL on `<data_dir>/postgres`. The caller holds the DataDirectory, so a server that still runs there is
+    a left-over and is stopped."""
     directory = folder_of(data_dir, "postgres")
     async with PostgresServer(directory, load_or_create_secrets(data_dir).postgres_password).running() as server:
         yield server
 
 
 def socket_directory(directory: Path, account: Account | None) -> Path:
-    """Return a private folder for the socket: beside the data, or in the temporary folder if that path is too long.
+    """Return a private folder for the socket: beside the data or, if that path is too long for a socket, in the folder
+    for temporary files.
 
-    The temporary folder is remembered, so that restarts after a crash do not leave one folder each.
+    In the latter case its name is stored, so that a restart after a crash uses the same folder again.
     """
     beside = directory / "run"
     if _fits(beside):
@@ -222,7 +223,7 @@ def _fits(directory: Path) -> bool:
 
 
 def _is_private(path: Path, account: Account | None) -> bool:
-    """Whether this is still our folder, and nobody has replaced it."""
+    """Whether this is still our private folder, which nobody has replaced: a folder with our owner and mode 700."""
     try:
         status = path.lstat()
     except OSError:

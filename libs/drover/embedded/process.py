@@ -18,7 +18,7 @@ from drover.embedded.errors import ServerStartFailed
 
 SPAWN_S: Final = 10.0  # time-out for the guard to start and to report the server's pid
 REAP_S: Final = 5.0  # time-out from the end of the guard's output to its exit
-STOP_MARGIN_S: Final = 5.0  # beyond the sum of the stop steps, before the guard itself is killed
+STOP_MARGIN_S: Final = 5.0  # how much longer than all stop steps together we wait before we kill server and guard
 POLL_S: Final = 0.005
 LOG_BYTES_MAX: Final = 16 * 1024 * 1024  # a longer log is rotated, once, at the next start
 LOG_TAIL_LINES: Final = 15
@@ -33,7 +33,8 @@ class StopStep(NamedTuple):
 
 
 class GuardedProcess:
-    """A server under its guard. The guard stops it when our end of the guard's input closes, by exit or by crash."""
+    """A server under its guard. Our process holds the write end of the guard's input. When that closes, because we exit
+    or crash, the guard stops the server."""
 
     def __init__(self, guard_process: subprocess.Popen[bytes], steps: Sequence[StopStep], log: Log) -> None:
         self.pid = 0  # of the server; known after spawn
@@ -84,8 +85,9 @@ class GuardedProcess:
         return await asyncio.shield(self._ended)
 
     async def stop(self, first: signal.Signals | None = None) -> int:
-        """Stop the server by the signals of its steps, or with `first` instead of the first signal. It takes at most
-        the sum of their times."""
+        """Stop the server and return its exit code. The guard sends the signals of its steps in turn. With `first`,
+        only that signal is sent instead. If the server has not ended after the time of all steps plus STOP_MARGIN_S, it
+        is killed."""
         if self.exit_code is None:
             with suppress(ProcessLookupError):
                 if first is not None and self.pid:
@@ -125,7 +127,7 @@ class GuardedProcess:
 
 
 class Log:
-    """The log file of a server. `tail` returns what the server wrote since its last start."""
+    """The log file of a server. `tail` returns the last lines that the server wrote since its last start."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path

@@ -27,15 +27,15 @@ RESTART: Final = Backoff(first_s=0.1, max_s=1.6)
 """The pause before a restart. It grows with the number of deaths within DEATHS_WINDOW_S."""
 READY_POLL_S: Final = 0.02
 START_BYTES_MIN: Final = 16 * 1024 * 1024
-"""A server that has died is not started again while its disk has less than this free. PostgreSQL ends itself when its
-log has no room (a segment of it has this size), and would do so again and again."""
+"""A server that has died is not started again while its disk has less free bytes than this. PostgreSQL ends itself when
+there is no room for its write-ahead log, whose segments have this size, so it would die again and again."""
 ROOM_EVERY_S: Final = 1.0
 
 log = structlog.get_logger(__name__)
 
 
 class SupervisedServer(ABC):
-    """One server that is kept running by a task on the event loop that started it."""
+    """One server, which a task keeps running. The task belongs to the event loop on which the server was started."""
 
     def __init__(self, name: str, log_path: Path) -> None:
         self.name: Final = name
@@ -49,7 +49,7 @@ class SupervisedServer(ABC):
 
     @abstractmethod
     async def _launch(self) -> GuardedProcess:
-        """Start the server and return when it answers; leave nothing running on failure."""
+        """Start the server and return when it answers. If that fails, leave no process running."""
 
     @property
     def log_path(self) -> Path:
@@ -99,7 +99,8 @@ class SupervisedServer(ABC):
         await process.wait()
 
     async def wait_failed(self) -> NoReturn:
-        """Wait until restarting is given up, then raise the error, so that the whole process ends with it."""
+        """Wait until the server has died so often that it is not restarted any more. Then raise the error, so that the
+        whole process ends."""
         await self._given_up.wait()
         assert self._failure is not None
         raise self._failure
@@ -126,7 +127,7 @@ class SupervisedServer(ABC):
             await self._keep_running()
         except ServerKeepsDying as error:
             failure: DroverError = error
-        except Exception as error:  # supervision itself failed: report it, or nobody would notice
+        except Exception as error:  # an error of this task itself: report it, or nobody would notice
             failure = ServerStartFailed(self.name, repr(error), self.log_path, self._log.tail())
         self._failure = failure
         self._given_up.set()
@@ -155,7 +156,7 @@ class SupervisedServer(ABC):
         log.error("embedded_server_waits_for_room", server=self.name, free_bytes=self._free_bytes(), alert=True)
         while self._free_bytes() < START_BYTES_MIN:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(ROOM_EVERY_S)
-        self._deaths.clear()  # they were not the server's fault
+        self._deaths.clear()  # the server died because the disk was full, so these deaths do not count
 
     def _free_bytes(self) -> int:
         return shutil.disk_usage(self.log_path.parent).free

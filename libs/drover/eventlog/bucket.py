@@ -11,11 +11,13 @@ from nats.js.errors import NotFoundError
 from drover.eventlog.streams import refuse_too_few
 
 MARKER_TTL_S: Final = 60.0
-"""How long the bucket keeps the marker of an expired or deleted key, so that watchers learn of it."""
+"""How many seconds the bucket keeps the marker of an expired or deleted key, so that watchers learn that the key is
+gone."""
 WRONG_LAST_SEQUENCE: Final = 10071
 NO_MESSAGE_FOUND: Final = 10037
 NOTIFIER_BUCKET: Final = "drover_notifier"
-"""The notifier's ledger. The archiver reads its positions from it."""
+"""The bucket in which the notifier records what it has sent, and how far it has read the log. The archiver reads these
+positions from it."""
 
 
 def position_key(context: str) -> str:

@@ -30,7 +30,8 @@ class UnreadableCommit(DroverError):
 
 
 class UnknownEvent(UnreadableCommit):
-    """A commit has an event type that this program does not know: deploy programs that read before those that write."""
+    """A commit has an event type that this program does not know. When you upgrade, deploy the programs that read
+    before those that write."""
 
     def __init__(self, line: int, type_: str) -> None:
         self.type = type_
@@ -62,8 +63,8 @@ class Codec:
             return [self._decode_line(number, line) for number, line in enumerate(lines(payload))]
 
     def _decode_line(self, number: int, line: bytes) -> Any:
-        """Decode one line slowly: for commits with an event type that is no longer in use, or to find the line that
-        cannot be decoded."""
+        """Decode one line slowly. This is for commits with an event type that is no longer in use, and for finding the
+        line that cannot be decoded."""
         try:
             fields = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

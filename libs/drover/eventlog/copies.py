@@ -1,4 +1,4 @@
-"""The replicas of streams: how many each has, whether they are current, and the change of their number."""
+"""The replicas of streams: how many each stream has, whether they are up to date, and how to change their number."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from drover.domain.errors import DroverError
+from drover.eventlog.streams import is_damageable
 from drover.service.reasons import reason_of
 
 REQUEST_S: Final = 10.0
@@ -48,15 +49,18 @@ class Copies(msgspec.Struct, frozen=True):
 
     stream: str
     wanted: int
-    """How many the stream is configured to have."""
+    """How many replicas the stream is configured to have."""
     away: tuple[str, ...] = ()
     """Nodes that hold a replica and do not answer."""
     lagging: tuple[str, ...] = ()
     """Nodes whose replica is not up to date."""
     lag: int = 0
-    """How many messages the replicas lack, all together."""
+    """How many messages all replicas together still lack."""
     found: int = 1
     """How many nodes hold a replica."""
+    damageable: bool = False
+    """Whether a restart of a node can damage its replica, because the stream is compressed and has several replicas
+    (ADR 0049)."""
 
     @property
     def are_current(self) -> bool:
@@ -72,11 +76,12 @@ def copies_in(info: api.StreamInfo) -> Copies:
         lagging=tuple(str(peer.name) for peer in peers if not peer.offline and not peer.current),
         lag=sum(peer.lag or 0 for peer in peers),
         found=1 + len(peers),
+        damageable=is_damageable(info.config),
     )
 
 
 async def copies_of(client: Client, streams: Iterable[str]) -> list[Copies]:
-    """Return the replicas of those of the streams that exist."""
+    """Return the state of the replicas of each of these streams. Streams that do not exist are left out."""
     jetstream = client.jetstream(timeout=REQUEST_S)
     found = []
     for name in streams:
@@ -88,11 +93,14 @@ async def copies_of(client: Client, streams: Iterable[str]) -> list[Copies]:
 
 
 async def set_copies(client: Client, stream: str, replicas: int) -> None:
-    """Change how many replicas a stream has. Returns before they are current. Raises TooFewNodes or
-    ReplicasUnchanged."""
+    """Change how many replicas a stream has. With more than one, its compression is switched off (ADR 0049). Returns
+    before the replicas are up to date. Raises TooFewNodes or ReplicasUnchanged."""
     info = await _request(client, stream, "INFO", b"")
-    # The configuration as the server gave it: `StreamConfig` of nats-py would drop options that it does not know.
+    # Change the configuration as the server gave it, because nats-py's `StreamConfig` would drop options that it does
+    # not know.
     config = info["config"] | {"num_replicas": replicas}
+    if replicas > 1:
+        config["compression"] = "none"
     await _request(client, stream, "UPDATE", msgspec.json.encode(config), replicas)
 
 

@@ -18,7 +18,7 @@ from drover.eventlog import metrics
 from drover.service.reasons import reason_of
 
 ANSWERS_S: Final = 1.0
-"""How long to collect replies, in seconds: every server of a cluster sends its own."""
+"""How many seconds to collect replies. Every server of a cluster sends one."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -36,7 +36,7 @@ class UnsyncedServer(DroverError):
 
 
 class DurabilityUnknown(DroverError):
-    """We could not find out whether the servers sync each write."""
+    """It could not be found out whether the servers sync each write to disk."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -46,8 +46,8 @@ class DurabilityUnknown(DroverError):
 
 
 async def refuse_unsynced(system: Client) -> list[str]:
-    """Ask every server whether it syncs each write. Return the servers' names if all do; raise otherwise. `system`: a
-    connection of a user of the system account."""
+    """Ask every server whether it syncs each write to disk. Return the servers' names if all do; raise otherwise.
+    `system`: a connection as a user of the system account."""
     found = await _ask_every_server(system)
     if not found:
         raise DurabilityUnknown("No JetStream server reported its settings")

@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 class LogFigures(Figures):
     def __init__(self, client: Client | None, contexts: Sequence[str], **options: Any) -> None:
-        """Without a client, the metrics are only described and have no values."""
+        """`client`: None if the metrics are only to be described, without values."""
         super().__init__(**options)
         self._client = client
         self._contexts = contexts
@@ -55,7 +55,8 @@ class LogFigures(Figures):
         return families
 
     async def _ask(self, subject: str) -> dict[str, Any]:
-        """Send a request. The answer is empty if there is no reply: other metrics show that NATS is away."""
+        """Send a request and return its answer. It is empty if there is no reply: other metrics show that NATS is
+        unavailable."""
         assert self._client is not None
         try:
             return _decode((await self._client.request(subject, b"", timeout=ANSWER_S)).data)

@@ -15,14 +15,14 @@ from drover.eventlog.log import EventLog, LogUnreachable, Reader, StoredCommit
 from drover.service.tasks import in_background
 
 SLICE_S: Final = 0.005
-"""The longest time that a follower may hold the event loop without a pause, because requests share the loop."""
+"""How many seconds a follower may work without letting other tasks run, because requests share the event loop."""
 RETRY_PAUSE_S: Final = 0.5
 ARCHIVE_PAUSE_S: Final = 2.0
 
 Take = Callable[[StoredCommit], Awaitable[None] | None]
 """Handles one commit. If it returns an awaitable, the follower waits for that before it reads on."""
 Begin = Callable[[StoredCommit | None], Awaitable[int]]
-"""Returns the sequence to begin after, given the last commit of the log."""
+"""Is given the last commit of the log (None: it is empty), and returns the position after which to begin."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -30,7 +30,8 @@ log = structlog.get_logger("drover.eventlog")
 async def follow(log: EventLog, after: int, take: Take, *, until: int | None = None) -> None:
     """Hand every commit after `after` to `take`, in order: for ever, or up to and including `until`.
 
-    An archive that does not answer is waited for. With `until`, it raises LogUnreachable.
+    If the archive that has a commit does not answer, this waits and tries again. With `until`, it raises LogUnreachable
+    instead.
     """
     if until is not None and after >= until:
         return
@@ -62,11 +63,12 @@ async def from_the_end(last: StoredCommit | None) -> int:
 
 
 async def last_before(log: EventLog, moment: datetime, last: int) -> int:
-    """Return the sequence of the last commit that was stored before `moment`, up to `last`. A sequence without a commit
-    counts as older.
+    """Return the sequence of the last commit that was stored before `moment`; it is at most `last`. A sequence without
+    a commit counts as older.
 
-    It searches backwards from the end, with longer and longer steps, and then between the last two steps: moments are
-    mostly recent, and old commits may be in an archive, where reading one takes long.
+    It steps backwards from the end, each step twice as long as the one before, and then does a binary search between
+    the last two steps. So it reads few old commits, which may be in an archive, where reading one takes long. Moments
+    are mostly recent.
     """
 
     async def is_before(seq: int) -> bool:

@@ -1,6 +1,7 @@
-"""Recognises state that was made from another log than the present one, by the id of the commit at its position.
+"""Recognises state that was made from another log than the present one, by comparing the id of the commit at the
+state's position.
 
-A restored log, or a restored database, may belong to another time than what is kept beside it. The two are never mixed.
+After a restore, the log may be older or newer than the tables and snapshots beside it. They must never be mixed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from drover.eventlog.log import BelowBottom, EventLog, Partition, StoredCommit
 
 
 class OfAnotherHistory(DroverError):
-    """Something that was made from a log does not belong to the log that is there now."""
+    """A snapshot, a table or something else that was made from a log does not belong to the log that is there now."""
 
     def __init__(self, what: str, partition: Partition, why: str, remedy: str) -> None:
         self.what, self.partition, self.why, self.remedy = what, partition, why, remedy
@@ -32,9 +33,8 @@ async def commit_at(log: EventLog, seq: int) -> StoredCommit | None:
 async def refuse_another_history(log: EventLog, *, seq: int, commit: str, what: str, remedy: str) -> None:
     """Raise OfAnotherHistory unless the log has the commit `commit` at the position `seq`.
 
-    An empty `commit` is unknown: then only the position is compared. A commit that is neither in the log nor in its
-    archive is unknown, too: it was purged. `what`: the subject of the error's sentence. `remedy`: what to do if the log
-    is the right one.
+    If `commit` is empty, only the position is compared. The same holds if the commit was purged and is in no archive.
+    `what`: the subject of the error's sentence. `remedy`: what to do if the log is the right one.
     """
     if seq == 0:
         return

@@ -36,8 +36,8 @@ APPEND_TRY_S: Final = 3.0
 """How long one try to append waits for its acknowledgement. After that, we read the log to see whether it was
 stored."""
 APPEND_SETTLE_S: Final = 30.0
-"""The time in which an append must succeed or fail; it is longer than any election of NATS servers. After that the
-process ends, and reads the log when it starts again."""
+"""How many seconds it may take to find out whether an append was stored. It is longer than any election of NATS
+servers. After that the process ends, and reads the log when it starts again."""
 RETRY_PAUSE_S: Final = 0.1
 READ_TIMEOUT_S: Final = 5.0
 SETTLE_READ_S: Final = 1.0
@@ -50,8 +50,9 @@ FULL: Final = {
     10023: ("insufficient resources",),
     10002: ("resource limits exceeded for account",),
 }
-"""The answers of a server that has checked the limits of a stream, of itself or of an account, and has stored nothing:
-by error code, the texts. 10077 stands for any failure to store, so its text counts, too."""
+"""By error code, the texts with which a server says that a limit is reached and that it has stored nothing. The limit
+is one of the stream, of the server or of the account. 10077 stands for any failure to store, so the text must match,
+too."""
 
 log = structlog.get_logger("drover.eventlog")
 
@@ -68,10 +69,10 @@ class _PubAck(msgspec.Struct):
 
 
 class _Failed(msgspec.Struct):
-    """A publish without an acknowledgement."""
+    """A try to append that was not acknowledged."""
 
     reason: str
-    """A text for people."""
+    """Why there was no acknowledgement, as a text for people."""
     full: bool = False
     """Whether the server refused it because a limit is reached: this publish will never be stored."""
 
@@ -93,8 +94,8 @@ _decode_get = msgspec.json.Decoder(_GetAnswer).decode
 
 
 class JetStreamLog:
-    """One partition of a stream. Connect with `pending_size=-1`: otherwise nats-py may send a publish much later, after
-    a reconnect."""
+    """The log of one partition. Connect its client with `pending_size=-1`: otherwise nats-py may keep a publish and
+    send it much later, after a reconnect."""
 
     def __init__(self, client: Client, partition: Partition, *, append_try_s: float = APPEND_TRY_S) -> None:
         self.partition = partition
@@ -118,9 +119,9 @@ class JetStreamLog:
         started = asyncio.get_running_loop().time()
         tries = 0
         in_doubt = False
-        # A time-out, "no responders" or an error code does not prove that the message is absent: with three replicas we
-        # have seen it land later. Only an acknowledgement settles an append, or the next message on the subject, or a
-        # limit that refuses the first try. Until then we send the identical bytes again.
+        # A time-out, "no responders" or an error code does not prove that the message was not stored: with three
+        # replicas we have seen it appear later. Only three things settle an append: an acknowledgement, the next
+        # message on the subject, or a limit that refuses the first try. Until then we send the identical bytes again.
         while True:
             tries += 1
             answer = await self._publish(commit, headers)
@@ -128,7 +129,7 @@ class JetStreamLog:
                 return answer
             if answer.full and not in_doubt:
                 raise LogFull(answer.reason)
-            in_doubt = True  # from here on, not even "full" says that none of the tries is stored later
+            in_doubt = True  # from here on, even after "full" an earlier try may still be stored
             unsettled.last_result = answer.reason
             if tries == 1:
                 log.warning("append_unsettled", subject=self.partition.subject, commit=commit.id, why=answer.reason)
@@ -173,14 +174,16 @@ class JetStreamLog:
         return last.seq if last else 0
 
     async def get(self, seq: int) -> StoredCommit | None:
+        if seq < 1:
+            return None  # sequences begin at 1, and NATS refuses to look for any other
         found = await self._ask({"seq": seq})
-        if found is None and seq > 0 and await self._has_more(seq):
+        if found is None and await self._has_more(seq):
             raise BelowBottom(self.partition, seq - 1)
         return found
 
     async def next_after(self, seq: int) -> StoredCommit | None:
-        """Return the first commit of the partition after a position that is in the stream. Older ones may have left
-        it."""
+        """Return the first commit after a position that the stream still has of this partition; None if there is none.
+        Commits in between may have been purged."""
         return await self._ask({"seq": seq + 1, "next_by_subj": self.partition.subject})
 
     async def _has_more(self, seq: int) -> bool:

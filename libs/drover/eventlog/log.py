@@ -43,8 +43,8 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class StoredCommit(msgspec.Struct, frozen=True):
-    """A commit as the log stores it. A message of another program in the stream becomes a commit without id and
-    events."""
+    """A commit as the log stores it. If another program has put a message into the stream, it is read as a commit
+    without id and events."""
 
     seq: int
     id: str
@@ -58,7 +58,8 @@ class AppendConflict(DroverError):
 
 
 class AppendUnsettled(DroverError):
-    """It was not found out in time whether an append was stored. Only a restart, which reads the log, can tell."""
+    """We could not find out in time whether an append was stored. The process must restart and read the log to learn
+    it."""
 
 
 class LogFull(DroverError):
@@ -78,7 +79,7 @@ class LogUnreachable(DroverError):
 
 
 class BelowBottom(DroverError):
-    """Commits that a reader needs have left the stream; only the archive has them."""
+    """Commits that a reader needs are no longer in the stream: they were purged, and only the archive has them."""
 
     def __init__(self, partition: Partition, after: int) -> None:
         super().__init__(
@@ -87,11 +88,13 @@ class BelowBottom(DroverError):
         )
         self.partition = partition
         self.after = after
-        """The last commit before the missing ones that the reader had, or the position that it was to begin after."""
+        """The position right before the missing commits: of the last commit that was read, or the one to begin
+        after."""
 
 
 class LastCommitMissing(DroverError):
-    """A partition has a history, but its stream has no commit of it. A writer would start from nothing."""
+    """A partition has had commits, but its stream has none of them. A writer must not start, because it would begin an
+    empty log."""
 
     def __init__(self, partition: Partition, reason: str) -> None:
         super().__init__(
@@ -103,7 +106,7 @@ class LastCommitMissing(DroverError):
 
 
 class Unsettled(msgspec.Struct):
-    """An append of which it is not known yet whether it was stored."""
+    """A running append, as long as we do not know whether it was stored."""
 
     since_s: float
     """When the append began, on the monotonic clock."""
@@ -118,13 +121,13 @@ class Reader(Protocol):
     async def next(self) -> list[StoredCommit]:
         """Wait for at least one commit and return all that are buffered. If it is cancelled, no commit is lost.
 
-        Raises BelowBottom instead of skipping commits that have left the stream, and LogUnreachable if the archive that
-        has them does not answer. Then it may be called again.
+        It never skips commits. It raises BelowBottom if the next ones are no longer in the stream, and LogUnreachable
+        if the archive that has them does not answer. After LogUnreachable it may be called again.
         """
 
     @property
     def behind(self) -> int:
-        """How many more commits the log had after the last one returned, at the time when the server sent that one."""
+        """How many commits followed the last one returned, at the time when the server sent that one."""
 
 
 class EventLog(Protocol):
@@ -134,11 +137,11 @@ class EventLog(Protocol):
 
     @property
     def unsettled(self) -> Unsettled | None:
-        """The append of which it is not known yet whether it was stored; None if there is none."""
+        """The running append, as long as we do not know whether it was stored. None: there is no such append."""
 
     async def append(self, commit: Commit, expected: int) -> int:
-        """Append the commit if `expected` is the sequence of the partition's last one (0: it has none). Return the new
-        sequence once the commit is on disk.
+        """Append the commit if `expected` is the sequence of the partition's last commit (0 if the partition has none).
+        Return the new sequence once the commit is on disk.
 
         Raises AppendConflict, LogFull or AppendUnsettled, nothing else.
         """
@@ -146,8 +149,8 @@ class EventLog(Protocol):
     async def last(self) -> StoredCommit | None: ...
 
     async def get(self, seq: int) -> StoredCommit | None:
-        """Return the commit at this position, in any partition of the context; None beyond the end. Raises BelowBottom
-        if it has left the stream."""
+        """Return the commit at this position, in whichever partition of the context it is. None: the position is beyond
+        the end. Raises BelowBottom if the commit is no longer in the stream."""
 
     def read(self, after: int) -> AbstractAsyncContextManager[Reader]: ...
 

@@ -16,14 +16,15 @@ from drover.eventlog.log import Partition
 REQUEST_S: Final = 5.0
 UNLIMITED: Final = -1
 FILLING: Final = 0.8
-"""From this share of its limit on, people are warned. The rules of Prometheus have the same numbers."""
+"""From this share of its limit on, people are warned that a log fills up. The alert rules of Prometheus use the same
+numbers."""
 ALMOST_FULL: Final = 0.95
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class QuotaRefused(DroverError):
-    """NATS did not tell or change the limit of a log."""
+    """NATS refused to tell or to change the limit of a log."""
 
 
 class LogSize(msgspec.Struct, frozen=True):
@@ -42,13 +43,14 @@ async def log_size(client: Client, context: str) -> LogSize:
 
 
 async def limit_log(client: Client, context: str, bytes_max: int | None) -> None:
-    """Change the limit of a log. A limit below its size removes nothing: the log only stops growing."""
+    """Change how many bytes a log may have; None: no limit. A limit below the present size removes nothing: the log
+    only stops growing."""
     info = await _info(client, context)
     await _set(client, info, UNLIMITED if bytes_max is None else bytes_max)
 
 
 async def stop_growth(client: Client, context: str, *, spare: int) -> None:
-    """Limit a log to its present size and some spare bytes, unless its limit is lower already."""
+    """Limit a log to its present size plus `spare` bytes, unless its limit is lower already."""
     info = await _info(client, context)
     size = _size_of(info)
     if size.bytes_max is None or size.bytes_max > size.bytes + spare:
@@ -63,7 +65,7 @@ def _size_of(info: dict[str, Any]) -> LogSize:
 async def _set(client: Client, info: dict[str, Any], max_bytes: int) -> None:
     config = info["config"]
     if config.get("max_bytes", UNLIMITED) != max_bytes:
-        # The raw form: that of nats-py drops options that it does not know.
+        # Send the configuration as the server gave it, because nats-py would drop options that it does not know.
         await _ask(client, f"STREAM.UPDATE.{config['name']}", config | {"max_bytes": max_bytes})
 
 

@@ -23,9 +23,11 @@ from drover.eventlog.stored import previous_seq, stored_commit
 PULL_COMMITS: Final = 256
 PULL_BYTES: Final = 8 * 1024 * 1024
 PULLS_HELD_MAX: Final = 2
-"""How many fetched batches (pulls) the buffer may hold. Beyond it no more are requested from the server."""
+"""How many fetched batches (pulls) the buffer may hold. While it is full, the server is asked for no more."""
 PULL_EXPIRES_S: Final = 30.0
 HEARTBEAT_S: Final = 1.0
+HEARTBEATS_MAX: Final = 5
+"""After this many heartbeats in a row, a consumer that says it has messages but delivers none is replaced."""
 SILENCE_S: Final = 2.5
 """How long the server may send neither a message nor a heartbeat. After that the consumer counts as lost and is created
 again."""
@@ -61,9 +63,9 @@ class _Info(msgspec.Struct):
 class JetStreamReader:
     """Reads the commits after `after`, in order and without gaps, even if connections and servers are lost.
 
-    JetStream begins at the first message that it still has, and goes on after a purge, without a word. So every commit
-    is checked: does it name the last one that was read as its predecessor? A message that names none is checked by
-    asking the server, once for all that are buffered.
+    JetStream silently begins at the first message that it still has, and silently skips what is purged while it is
+    being read. So every commit is checked: the predecessor that it names must be the last one that was read. For
+    messages that name no predecessor, the server is asked, once for all that are buffered.
     """
 
     def __init__(self, client: Client, partition: Partition, after: int) -> None:
@@ -75,14 +77,19 @@ class JetStreamReader:
         self._below_bottom = False
         """Whether the commits right after the buffered ones have left the stream."""
         self._unproven: int | None = None
-        """The position after which the first buffered message came that does not name its predecessor."""
+        """Among the buffered messages, one may not name its predecessor. This is the position before the first such
+        message, which is still to be checked. None: there is none."""
         self._wake = asyncio.Event()
         self._subscription: Subscription | None = None
         self._consumer = ""
         self._delivered = 0
-        """The consumer's sequence of the last message. If the next one is higher by more than one, messages were
-        lost."""
+        """The number of the last message in the consumer's own count. If the next one is higher by more than one,
+        messages were lost."""
         self._outstanding = 0
+        self._undelivered = 0
+        """How many messages the consumer still had for us, according to its last message."""
+        self._heartbeats = 0
+        """How many heartbeats came since the last message."""
         self._trouble: str | None = "not started"
         self._heard_at = 0.0
         self._reconnects = 0
@@ -115,18 +122,23 @@ class JetStreamReader:
         loop = asyncio.get_running_loop()
         patience = self._heard_at + SILENCE_S - loop.time()
         try:
-            await asyncio.wait_for(self._wake.wait(), max(patience, 0.01))
+            async with asyncio.timeout(max(patience, 0.01)):
+                await self._wake.wait()
         except TimeoutError:
             if loop.time() - self._heard_at >= SILENCE_S:
                 self._trouble = "silence"
         if self._client.stats["reconnects"] != self._reconnects:
-            # The server counts a commit as delivered that was lost with the connection, and the old pull keeps sending
-            # heartbeats. Only a new consumer delivers it again.
+            # A commit that was lost with the connection counts as delivered on the server, and the old pull keeps
+            # sending heartbeats. Only a new consumer delivers it again.
             self._trouble = "reconnected"
 
     async def _prove(self) -> None:
-        """Ask the server whether commits are missing before a message that does not name its predecessor. Purges remove
-        the oldest commits of a partition, so none is missing after a position at or above the first one left."""
+        """Ask the server whether commits are missing before a message that does not name its predecessor. Raises
+        BelowBottom if so.
+
+        A purge removes only the oldest commits of a partition. So if the partition still has a message at or before our
+        position, none is missing after it.
+        """
         assert self._unproven is not None
         after, self._unproven = self._unproven, None  # messages that arrive while we ask are checked again
         try:
@@ -141,7 +153,7 @@ class JetStreamReader:
             raise BelowBottom(self._partition, after)
 
     async def _first_left(self) -> int:
-        """Return the sequence of the partition's first message in the stream."""
+        """Return the sequence of the first message of the partition that is still in the stream."""
         question = msgspec.json.encode({"seq": 1, "next_by_subj": self._partition.subject})
         subject = f"$JS.API.STREAM.MSG.GET.{self._partition.stream}"
         reply = await self._client.request(subject, question, timeout=MAKE_CONSUMER_S)
@@ -156,15 +168,16 @@ class JetStreamReader:
         return state.first_seq <= after + 1 and state.messages == state.last_seq - state.first_seq + 1
 
     async def close(self) -> None:
-        # Take both before the first await, so that a cancelled call leaves no half-closed consumer behind.
+        # Take subscription and consumer before the first await, so that a cancelled call leaves no half-closed consumer
+        # behind.
         subscription, self._subscription = self._subscription, None
         consumer, self._consumer = self._consumer, ""
         try:
             if subscription is not None:
                 await subscription.unsubscribe()
             if consumer:
-                deleting = self._client.jsm().delete_consumer(self._partition.stream, consumer)
-                await asyncio.wait_for(deleting, timeout=HEARTBEAT_S)
+                async with asyncio.timeout(HEARTBEAT_S):
+                    await self._client.jsm().delete_consumer(self._partition.stream, consumer)
         except (NatsError, OSError, TimeoutError):
             pass  # the server removes an idle consumer itself
 
@@ -196,6 +209,7 @@ class JetStreamReader:
         self._consumer = info.name
         self._delivered = 0
         self._outstanding = 0
+        self._undelivered, self._heartbeats = info.num_pending or 0, 0
         self._heard_at = asyncio.get_running_loop().time()
         self._trouble = None
 
@@ -227,7 +241,8 @@ class JetStreamReader:
 
     def _on_status(self, status: str, headers: dict[str, Any]) -> None:
         if status == "100":
-            return  # heartbeat
+            self._on_heartbeat()
+            return
         if status in ("404", "408", "409"):
             # This pull has ended: by time, by bytes, or because the consumer is gone (the next pull reports that).
             self._outstanding = max(0, self._outstanding - int(headers.get("Nats-Pending-Messages", PULL_COMMITS)))
@@ -237,9 +252,17 @@ class JetStreamReader:
         else:
             self._trouble = f"status {status}"
 
+    def _on_heartbeat(self) -> None:
+        """Count a heartbeat. The server sends them while it delivers nothing. If the consumer has messages
+        nevertheless, the node that leads it cannot read its own replica. Then we make a new consumer, which another
+        node may lead."""
+        self._heartbeats += 1
+        if self._undelivered and self._heartbeats >= HEARTBEATS_MAX:
+            self._trouble = f"{self._undelivered} messages are not delivered"
+
     def _on_commit(self, message: Msg) -> None:
         if self._trouble is not None:
-            return  # after a gap: this commit is read again later
+            return  # the consumer will be replaced, and the new one delivers this commit again
         delivery = delivery_of(message.reply)
         if delivery.consumer != self._consumer:
             return  # a late message for an abandoned consumer
@@ -247,6 +270,7 @@ class JetStreamReader:
             self._trouble = f"gap after {self._buffered_to}"
             return
         self._delivered += 1
+        self._undelivered, self._heartbeats = delivery.pending, 0
         self._outstanding = max(0, self._outstanding - 1)
         headers = message.headers or {}
         if self._below_bottom or self._misses_commits(delivery.seq, headers):

@@ -1,8 +1,9 @@
-"""Writes archived commits back into an empty stream, each at its old position and with its old time.
+"""Writes archived commits back into an empty stream, each at its old position and with its old time. Only for
+restoring; writers append with `jetstream`.
 
-Only for restoring; writers append with `jetstream`. It writes atomic batches: the server stores all commits of a batch
-or none, and syncs once for all of them. Only one batch is in flight: if one of several were refused because another
-program wrote at its position, those after it could still be stored.
+It writes atomic batches: the server stores all commits of a batch or none, and syncs once for all of them. It sends a
+batch only after the one before is stored. With several under way, the server could refuse one, because another program
+wrote at its position, and still store those after it.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Refill:
     def __init__(self, client: Client, context: str) -> None:
         self.context = context
         self.batch_commits = 1
-        """How many commits a batch may have. `prepare` raises it if the stream takes batches."""
+        """How many commits a batch may have. `prepare` raises it if the stream accepts batches."""
         self._client = client
         self._whole = JetStreamLog(client, Partition(context, ALL))
 
@@ -133,11 +134,11 @@ class Refill:
 
     async def put(self, packed: Packed) -> None:
         """Store the commits, all or none; return when they are on disk. If this raises NotTaken, they may still be
-        stored, now or later. Never call it before the batch before it was stored."""
+        stored, now or later. Call it only after the preceding batch was stored."""
         client = self._client
         try:
             if packed.commands and client.is_connected:
-                # In one piece, because `publish` needs more time for a message than the server does.
+                # Send all in one piece: `publish` takes longer for one message than the server does.
                 await client._send_command(packed.commands)
             reply = await client.request(
                 packed.subject, packed.payload, timeout=ANSWER_S, headers=cast(dict[str, Any], packed.headers)
@@ -172,7 +173,8 @@ class Refill:
 
 
 _COMMAND: Final = b"HPUB %b  %d %d\r\n%b%b\r\n"
-"""Subject, size of the headers, size of headers and payload, headers, payload."""
+"""The template of a NATS command: subject, size of the headers, size of headers and payload together, headers,
+payload."""
 _HEADERS: Final = (
     "NATS/1.0\r\n"
     f"{COMMIT_HEADER}: %b\r\n{EPOCH_HEADER}: %d\r\n{STORED_HEADER}: %b\r\n{PREVIOUS_HEADER}: %d\r\n"

@@ -1,4 +1,5 @@
-"""Stores snapshots of a decider's state in a stream of their own: as chunks and a manifest, in two generations.
+"""Stores snapshots of a decider's state in a stream of their own. A snapshot is stored as chunks and a manifest, and
+the last two are kept.
 
 Each version of the state has its own snapshots, so two releases can run side by side.
 """
@@ -28,7 +29,8 @@ from drover.service.reasons import reason_of
 STREAM: Final = "SNAPSHOTS"
 CHUNK_BYTES: Final = 512 * 1024
 UNUSED_VERSION_KEPT_FOR: Final = timedelta(days=30)
-"""How long the snapshots of a version stay that no program writes any more, so that a release can be rolled back."""
+"""How long snapshots of a version are kept after the last program that writes this version has stopped, so that a
+release can be rolled back."""
 REQUEST_S: Final = 10.0
 TRY_S: Final = 2.0
 RETRY_PAUSE_S: Final = 0.2
@@ -58,7 +60,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     id: str
     seq: int
-    """The sequence of the last commit in it. 0: unknown, because an earlier release saved it."""
+    """The sequence of the last commit that is part of the snapshot. 0: unknown, because an earlier release saved it."""
     commit: str
     """The id of the commit at `seq`. Empty: unknown."""
     bytes: int
@@ -82,7 +84,8 @@ class SnapshotStore(SnapshotSource, Protocol):
     async def save(
         self, partition: Partition, version: str, data: AsyncIterable[bytes], *, seq: int, commit: str
     ) -> int:
-        """Store `data` as the latest snapshot of this version; return its size. `seq`, `commit`: the last commit in it.
+        """Store `data` as the latest snapshot of this version; return its size in bytes. `seq`, `commit`: position and
+        id of the last commit that is part of it.
 
         All or nothing: if `data` raises before its end, the earlier snapshots stay. Raises SnapshotOutdated if a newer
         one is stored.
@@ -129,8 +132,8 @@ class JetStreamSnapshots:
         self._client = client
 
     async def ensure(self, *, replicas: int = 1) -> None:
-        """Create the stream if it is missing. Streams of earlier releases removed snapshots after 30 days: take that
-        limit away, if this user may."""
+        """Create the stream if it is missing. Streams of earlier releases removed snapshots after 30 days; if this user
+        may change the stream, that limit is removed."""
         jetstream = self._client.jetstream()
         try:
             config = (await jetstream.stream_info(STREAM)).config
@@ -148,7 +151,8 @@ class JetStreamSnapshots:
         try:
             await self._client.jetstream(timeout=TRY_S).update_stream(config, max_age=0)
         except _AWAY as error:
-            # Writers save at least once a day, so the newest snapshot does not reach that age while one leads.
+            # This does no harm at first: writers save at least once a day, so the newest snapshot does not reach that
+            # age while a writer leads.
             log.warning("snapshots_age", error=repr(error), what_to_do=f"nats stream edit {STREAM} --max-age=0")
 
     async def save(
@@ -161,8 +165,9 @@ class JetStreamSnapshots:
         made = _Generation(uuid4().hex, 0, 0, "", seq, commit, datetime.now(UTC))
         try:
             await self._upload(subject, made, data)
-            # Listed before the manifest changes: whoever uploads one of these fails at its manifest, because the
-            # revision will have moved. So no chunk that a manifest names is ever removed.
+            # List the chunks before the manifest changes. If another process is uploading some of them, it will fail to
+            # store its own manifest, because the revision has changed. So no chunk that a manifest names is ever
+            # removed.
             listed = await self._chunk_ids(subject)
         except BaseException:
             with suppress(*_AWAY):
@@ -170,7 +175,7 @@ class JetStreamSnapshots:
             raise
         after = _manifest_after(before, made)
         await self._publish_manifest(subject, after, revision)
-        with suppress(*_AWAY):  # the snapshot stands; the next one removes what is left now
+        with suppress(*_AWAY):  # the snapshot is stored; the next one cleans up what this fails to remove
             for id_ in listed - {one.id for one in after.generations}:
                 await self._drop_chunks(subject, id_)
             await self._purge(f"{subject}.manifest", keep=1)
@@ -201,7 +206,8 @@ class JetStreamSnapshots:
                 raise SnapshotOutdated(f"another process saved one meanwhile ({error.description})") from error
 
     async def _drop_unused_versions(self, partition: Partition, seq: int) -> None:
-        """Remove the snapshots of versions that no program has written for long. The newest of the partition stays."""
+        """Remove the snapshots of versions that no program has written for `UNUSED_VERSION_KEPT_FOR`. The newest
+        snapshot of the partition always stays."""
         newest: dict[str, SnapshotInfo] = {}
         for info in await self.infos(partition):
             newest.setdefault(info.version, info)
@@ -328,7 +334,7 @@ def _info(partition: Partition, version: str, one: _Generation) -> SnapshotInfo:
 
 
 async def _waiting(ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask until there is an answer, for READ_S at most."""
+    """Call `ask` again and again until it gets an answer, for READ_S at most."""
     give_up_at = asyncio.get_running_loop().time() + READ_S
     while True:
         try:

@@ -21,7 +21,7 @@ def stored_at(headers: Mapping[str, str], by_server: datetime) -> datetime:
 
 
 class Delivery(NamedTuple):
-    """What the reply subject of a consumer's message says."""
+    """What the reply subject of a message from a consumer says about its delivery."""
 
     consumer: str
     seq: int
@@ -31,14 +31,15 @@ class Delivery(NamedTuple):
     by_server: datetime
     """When the server stored the message."""
     pending: int
-    """How many messages are still to come."""
+    """How many more messages the consumer has for us."""
 
 
 def delivery_of(reply: str) -> Delivery:
-    """Read the reply subject of a message. nats-py does it too, but needs four times as long.
+    """Parse the reply subject of a message. nats-py can do it too, but takes four times as long.
 
-    The time, in nanoseconds, is rounded as msgspec rounds the time of a message that was read on its own, so that a
-    commit has the same time both ways. nats-py converts to a float, which changes one time in twelve by a microsecond.
+    The time in it is in nanoseconds. We round it as msgspec does for a message that is read on its own, so that a
+    commit has the same time whichever way it is read. nats-py converts to a float, which changes one time in twelve by
+    a microsecond.
     """
     tokens = reply.split(".")
     at = _CONSUMER_IN_SHORT if len(tokens) == _SHORT_TOKENS else _CONSUMER_IN_LONG

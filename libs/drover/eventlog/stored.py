@@ -1,7 +1,7 @@
 """Turns a message of the stream into a commit. Messages of other programs become empty commits.
 
-A NATS client may name any subject as the reply subject of a request, so a reply can be stored in the log. Such a
-message has no commit id. Readers must skip it: nobody can remove it, so the log would end there for ever.
+Such messages can occur: a NATS client may name any subject as the reply subject of a request, so a reply can end up in
+the log. It has no commit id. Readers must skip it: nobody can remove it, so they would stop there for ever.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from drover.eventlog.stamp import stored_at
 COMMIT_HEADER: Final = "Drover-Commit"
 EPOCH_HEADER: Final = "Drover-Epoch"
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
-"""The sequence of the commit before this one in its partition; 0 if there is none. The server refuses the message if it
-differs, and stores the header."""
+"""The header with the sequence of the commit before this one in its partition; 0 if there is none. The server refuses
+the message if this is not the partition's last commit. It stores the header with the message."""
 PREVIOUS_HEADER: Final = "Drover-Previous"
-"""The same sequence in a commit that was restored (`refill`). The server does not check it, because the commit before
-may be below the bottom of the stream."""
+"""The header with the same sequence in a commit that was restored (`refill`). The server does not check it, because the
+commit before may no longer be in the stream."""
 
 log = structlog.get_logger("drover.eventlog")
 

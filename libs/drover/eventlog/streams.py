@@ -59,7 +59,7 @@ class TooFewReplicas(DroverError):
 
 
 class PurgeDenied(DroverError):
-    """Old commits shall leave a stream that was created to keep them for ever."""
+    """Old commits are to be purged from a stream that was created to keep them for ever."""
 
     def __init__(self, stream: str) -> None:
         self.stream = stream
@@ -69,9 +69,21 @@ class PurgeDenied(DroverError):
         )
 
 
+class CompressedReplicas(DroverError):
+    """A log is compressed and has replicas. nats-server damages such a replica when its node restarts (ADR 0049)."""
+
+    def __init__(self, stream: str, replicas: int) -> None:
+        self.stream, self.replicas = stream, replicas
+        super().__init__(
+            f"The stream {stream} has {replicas} replicas and is compressed. nats-server damages compressed replicas "
+            f"when a node restarts. Run `drover log replicas {replicas}`, which turns compression off, and then "
+            "`drover verify`."
+        )
+
+
 def _required(context: str) -> dict[str, Any]:
-    """The options without which a stream could lose events. `max_bytes` is free: a full stream refuses new messages.
-    So is `deny_purge`: streams from before ADR 0034 have it."""
+    """The options without which a stream could lose events. Two options may have any value: `max_bytes`, because a full
+    stream refuses new messages, and `deny_purge`, because streams from before ADR 0034 have it."""
     return {
         "subjects": [f"evt.{context}.*"],
         "storage": api.StorageType.FILE,
@@ -81,7 +93,7 @@ def _required(context: str) -> dict[str, Any]:
         "max_msgs": -1,
         "max_msgs_per_subject": -1,
         "deny_delete": True,
-        # A message with such a header would remove others.
+        # A message with a rollup header would remove other messages.
         "allow_rollup_hdrs": False,
         "allow_msg_ttl": False,
     }
@@ -92,7 +104,7 @@ def _config(context: str, *, replicas: int, partitions: int, max_bytes: int) -> 
         name=context.upper(),
         num_replicas=replicas,
         metadata={PARTITIONS_KEY: str(partitions)},
-        compression=api.StoreCompression.S2,
+        compression=api.StoreCompression.S2 if replicas == 1 else api.StoreCompression.NONE,
         max_bytes=max_bytes,
         **_required(context),
     )
@@ -108,14 +120,16 @@ async def ensure_stream(
     first_seq: int = 1,
     max_bytes: int | None = None,
 ) -> tuple[Partition, ...]:
-    """Create the context's stream if it is missing. Raises StreamMisconfigured if it could lose events, TooFewReplicas,
-    or PurgeDenied if it shall be purged (`purges`) and refuses that.
+    """Create the context's stream if it is missing, and return its partitions.
 
-    `first_seq`: the sequence of the first message of a new stream; more than 1 if the commits before it are in an
-    archive only.
+    - `partitions`, `max_bytes`: of a new stream. An existing one keeps its number of partitions for ever, and its limit
+      until `quotas` changes it.
+    - `first_seq`: the sequence of the first message of a new stream. It is more than 1 if the commits before it are in
+      an archive only.
+    - `purges`: whether old commits will be purged from the stream.
 
-    Returns its partitions. Their number is fixed when the stream is created; `partitions` does not change it later, and
-    `max_bytes` not its limit (`quotas` does).
+    Raises StreamMisconfigured if the stream could lose events, TooFewReplicas, CompressedReplicas, or PurgeDenied if it
+    is to be purged but does not allow that.
     """
     jetstream = client.jetstream()
     try:
@@ -140,8 +154,15 @@ def _check(context: str, config: api.StreamConfig, *, replicas: int, purges: boo
     if wrong:
         raise StreamMisconfigured(name, wrong)
     refuse_too_few(config, replicas)
+    if is_damageable(config):
+        raise CompressedReplicas(name, config.num_replicas or 1)
     if purges and config.deny_purge:
         raise PurgeDenied(name)
+
+
+def is_damageable(config: api.StreamConfig) -> bool:
+    """Whether a restart of a node can damage its replica of the stream."""
+    return (config.num_replicas or 1) > 1 and config.compression == api.StoreCompression.S2
 
 
 def refuse_too_few(config: api.StreamConfig, replicas: int) -> None:
@@ -156,8 +177,8 @@ async def partitions_of(client: Client, context: str) -> tuple[Partition, ...]:
 
 
 async def has_commits(client: Client, context: str) -> bool:
-    """Whether a writer has ever led a partition of the context: every term begins with a commit. Raises NotFoundError
-    if there is no stream."""
+    """Whether a writer has ever led a partition of the context. The stream then has commits, because every term begins
+    with one. Raises NotFoundError if there is no stream."""
     return bool(await last_seq(client, context))
 
 

@@ -77,7 +77,8 @@ class Checkpointer:
         def keep(commit: StoredCommit) -> None:
             fold.apply(commit)
             if self._snapshots.is_due(fold):
-                fold.remembered = Remembered()  # nobody sends a command to the past
+                # Leave out the ids of answered commands: nobody repeats a command to the past.
+                fold.remembered = Remembered()
                 self._snapshots.take(fold)
 
         await follow(self._log, fold.seq, keep)

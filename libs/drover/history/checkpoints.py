@@ -173,8 +173,8 @@ class FoldCheckpoints:
             log.exception("daily_state_not_archived", context=partition.context, partition=partition.name)
 
     async def forget_others(self, partition: Partition, versions: Collection[str]) -> None:
-        """Remove the checkpoints of versions other than these that no program has written for long. Before that, a
-        program of another version may run beside this one, or take over again. `versions`: those that the caller can
-        read. They are its past, however long ago they were written."""
+        """Remove the checkpoints of other versions than `versions`, once no program has written such a version for
+        long. Until then, a program of that version may run beside this one, or take over again. `versions`: those that
+        the caller can read. Their checkpoints stay, however old they are."""
         key = (partition.context, partition.name)
         await self._pool.execute(_FORGET_OTHERS, *key, [*versions], UNUSED_VERSION_KEPT_FOR)

@@ -35,7 +35,8 @@ def die_with(parent: int) -> None:
 
 
 def advance(decider_of: Callable[[], Decider[Any]], *, image: bytes | None, commits: list[StoredCommit]) -> bytes:
-    """Apply the commits to the saved state, and return the state after them, to be continued."""
+    """Apply the commits to the saved state, and return the new state in the same form, so that the next call can
+    continue from it."""
     decider = decider_of()
     fold = Fold(decider) if image is None else decode_image(decider, image)
     for commit in commits:

@@ -1,4 +1,4 @@
-"""Moments that are far from every checkpoint: they are computed in the background, with progress, for as long as
+"""Computes states at past moments that are far from every checkpoint: in the background, with progress, for as long as
 somebody asks for them. Jobs are in memory: after a restart, the next question starts the job again."""
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ log = structlog.get_logger("drover.history")
 
 
 class MomentProgress(msgspec.Struct, frozen=True):
-    """How far the computation of a past moment is. Ask again: once it is done, the answer is the moment itself."""
+    """How far the computation of a past moment is. Ask again: once the computation is done, the same request returns
+    the moment itself."""
 
     context: str
     at: datetime
@@ -113,7 +114,7 @@ class MomentJobs:
         """Forget jobs that have ended and whose result nobody took. The traveller has the answer in its cache."""
         for key, job in [*self._jobs.items()]:
             if job.task is not None and job.task.done():
-                job.task.cancelled() or job.task.exception()  # seen, or asyncio would complain
+                job.task.cancelled() or job.task.exception()  # look at the exception, or asyncio logs that nobody did
                 del self._jobs[key]
 
     async def cancel(self, context: str, at: datetime, question: Question) -> bool:

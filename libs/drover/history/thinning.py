@@ -40,8 +40,9 @@ def surplus(checkpoints: Iterable[Kept]) -> list[Kept]:
 
 
 def _stretch(one: Kept, age: timedelta) -> tuple[int, ...]:
-    """Return the hour or the day of which only the first checkpoint is kept. In the last hour every checkpoint is
-    kept. The first one of a day is also the first one of its hour, so it is still there when only days are kept."""
+    """Return a key for the period of which only the first checkpoint is kept: an hour, or a day if the checkpoint is
+    older. In the last hour each checkpoint has a key of its own, so all are kept. The first checkpoint of a day is also
+    the first one of its hour, so it is still there when only days are kept."""
     at = one.at.astimezone(UTC)
     if age < ALL_FOR:
         return (one.seq,)

@@ -45,7 +45,7 @@ class TooManyTravellers(DroverError):
 
 
 class MomentTooFar(DroverError):
-    """No checkpoint is near the requested time, so a query cannot wait for the answer."""
+    """No checkpoint is near the requested time, so computing the answer takes too long for one request."""
 
     def __init__(self, context: str, at: datetime) -> None:
         self.context = context
@@ -166,8 +166,9 @@ class TimeTraveller:
         arguments: tuple[Any, ...],
         told: Callable[[int], None] | None = None,
     ) -> bytes:
-        """`told`: called with the sequence of the commit that the state has reached. None: raise MomentTooFar if more
-        than one stretch of the log (STRETCH_EVENTS_MAX) has to be applied."""
+        """Compute the answer, starting from the last checkpoint before `at`. `told`: called with the sequence of the
+        commit that the state has reached. If `told` is None, raise MomentTooFar if more than one stretch of the log
+        (STRETCH_EVENTS_MAX) has to be applied."""
         place = self._places[context]
         image = await self._checkpoints.before(place.log.partition, readable_versions(place.decider_of()), at)
         seq, commit = 0, ""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from aiohttp import web
 
 from drover.hosting.host import Host
 from drover.service.config import Section
 from drover.service.health import Check
 from drover.service.lifecycle import Component
 from drover.web.access import Access
-from drover.web.application import Handler
+from drover.web.application import Handler, add_route
 from drover.writer.writer import Writer
 
 
@@ -21,6 +23,18 @@ class Unlisted(NamedTuple):
     method: str
     path: str
     handler: Handler
+    takes_credentials: bool = False
+    """Whether the handler authenticates its caller. If so, plain HTTP from other machines is refused."""
+
+
+def add_unlisted(app: web.Application, routes: Iterable[Unlisted], access: Access | None = None) -> None:
+    """Add these routes to an application. One that takes credentials needs `access`."""
+    for route in routes:
+        handler = route.handler
+        if route.takes_credentials:
+            assert access is not None, f"{route.method} {route.path} needs access control"
+            handler = access.in_private(handler)
+        add_route(app, route.method, route.path, handler)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +65,20 @@ class Service:
     """The service's own settings, besides the general ones."""
     reads_postgres: bool = False
     """Whether the service needs Postgres. A process without such a service never connects to it."""
+    tells: str | None = None
+    """The context whose writer is told about callers that keep exceeding their limits. The service must be allowed to
+    send it commands. None: nobody is told."""
     takes_requests: bool = False
-    """Whether the service has routes for people or machines. They must stay available, so the process stays ready even
-    if one of its writers is stuck."""
+    """Whether the service has routes for people or machines. They must stay available. So a process with such a service
+    stays ready even if one of its writers is stuck."""
+    is_outside: bool = False
+    """Whether the service runs on machines outside the platform. NATS does not let these read or write the logs. So a
+    process with only such services neither creates nor checks streams."""
+    reacts_to: tuple[str, ...] = ()
+    """For a service that is outside: the contexts whose reactors it runs. At its start it asks only for these whether
+    their side effects are switched off. Other services ask for every context."""
+    niceness: int = 0
+    """How much `drover serve` lowers the priority of a process that runs only this service."""
     is_part: bool = False
-    """Whether this is only a part of another service, for running that part on other machines. `drover serve all`
-    leaves the part out, because it runs the whole service."""
+    """Whether this service is only a part of another one, so that this part can run on other machines. `drover serve
+    all` leaves it out, because it runs the other service as a whole."""

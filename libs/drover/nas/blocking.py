@@ -1,4 +1,4 @@
-"""Runs blocking calls in threads, because they may hang. A call that makes no progress is abandoned."""
+"""Runs blocking calls in threads, because they may hang. If a call makes no progress, its caller gives up waiting."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ T = TypeVar("T")
 CALLS_MAX: Final = 8
 """How many calls may run at once; further ones wait."""
 HANGING_MAX: Final = 8
-"""How many threads may hang in the kernel, where they cannot be ended. At this number every further call is refused."""
+"""How many abandoned threads may still hang in the kernel, where they cannot be ended. While there are so many, every
+further call is refused."""
 STALL_S: Final = 30.0
-"""A call without a heartbeat for this long counts as hanging."""
+"""A call that sends no heartbeat for this many seconds counts as hanging."""
 LONGEST_S: Final = 1_800.0
-"""The time-out of a whole call, whatever its progress. It equals the time-out of a whole render."""
+"""The time-out of a whole call in seconds, even if it makes progress. It equals the time-out of a whole render."""
 
 
 class Abandoned(Exception):
-    """The call should end, because its caller no longer waits for it."""
+    """Raised inside a call that should end, because its caller no longer waits for it."""
 
 
 class Pulse:
@@ -32,19 +33,20 @@ class Pulse:
     def __init__(self) -> None:
         self.last_beat: float = time.monotonic()
         self.lost = False
-        """Whether the call was abandoned because it hangs. Another call may use the same files by now: touch none of
-        them."""
+        """Whether the caller has given up because the call hangs. Another call may use the same files by now, so this
+        one must not touch them any more."""
         self._stopping = False
         self._on_lost: Callable[[], None] | None = None
 
     def beat(self) -> None:
-        """Send a heartbeat from within the call, at least once a chunk. Raises Abandoned when the call should end."""
+        """Send a heartbeat from within the call, at least once for each chunk. Raises Abandoned if the call should
+        end."""
         if self._stopping or self.lost:
             raise Abandoned
         self.last_beat = time.monotonic()
 
     def still_alive(self) -> None:
-        """Send a heartbeat while the call cleans up, which goes on although the call should end."""
+        """Send a heartbeat while the call cleans up. Unlike `beat`, it never raises Abandoned."""
         self.last_beat = time.monotonic()
 
     def when_lost(self, wake: Callable[[], None] | None) -> None:
@@ -77,8 +79,8 @@ class Blocking:
         self._hanging = 0
 
     async def run(self, call: Callable[[Pulse], T]) -> T:
-        """Run the call in a thread; return its result or raise its exception. Raises TimeoutError if it hangs. A call
-        that is cancelled may clean up first."""
+        """Run the call in a thread; return its result or raise its exception. Raises TimeoutError if it hangs. If this
+        is cancelled, it waits until the call has cleaned up."""
         async with self._turns:
             if self._hanging >= HANGING_MAX:
                 raise TimeoutError(f"{self._hanging} earlier calls hang")
@@ -109,7 +111,7 @@ class Blocking:
         try:
             await self._watch(pulse, outcome, time.monotonic() + self._stall_s)
         except TimeoutError:
-            return  # abandoned already
+            return  # `_watch` has given up the call
         except asyncio.CancelledError:
             self._give_up(pulse, outcome)
             raise

@@ -1,5 +1,5 @@
-"""Reads and writes files of the NAS chunk by chunk, with a heartbeat for each chunk. The implementations pass the calls
-that do it."""
+"""Reads and writes files of the NAS chunk by chunk, with a heartbeat for each chunk. `mounted` and `smb` pass the
+functions that read and write."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from drover.nas.source import SourceFile
 from drover.nas.store import CHUNK_BYTES, Digest, Digesting
 
 ReadAt = Callable[[int, int], bytes]
-"""Reads at most this many bytes at an offset. Empty at the end of the file."""
+"""Called with (offset, maximum number of bytes); returns the bytes there. Empty at the end of the file."""
 WriteAt = Callable[[memoryview, int], int]
-"""Writes some of the bytes at an offset, and returns how many it wrote."""
+"""Called with (bytes, offset); writes some or all of the bytes there, and returns how many."""
 
 
 def write_all(file: SourceFile, write_at: WriteAt, pulse: Pulse) -> None:

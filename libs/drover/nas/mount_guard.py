@@ -1,5 +1,5 @@
-"""Checks whether the NAS is mounted. Without this, copies would fill the local disk when the mount is lost and leaves
-an empty folder."""
+"""Checks whether the NAS is mounted. A lost mount leaves an empty local folder. Without this check, copies would go
+there and fill the local disk."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Final
 
 MARKER: Final = ".drover-nas"
-"""The name of an empty file that somebody creates once in the root folder on the NAS."""
+"""The name of an empty file that the operator creates once in the root folder on the NAS."""
 
 Guard = Callable[[int], None]
-"""Raises OSError unless the root folder, given as an open descriptor, is on the NAS. A descriptor stays where it was
-opened, so we write to what we checked, even if the mount is lost right after."""
+"""A function that raises OSError unless the root folder is on the NAS. It gets the root folder as an open descriptor. A
+descriptor always means the folder that was opened, so we write to the folder that was checked, even if the mount is
+lost right after."""
 
 
 def mount_point(place: Path) -> Guard:
-    """Make a guard by which `place` must be a mount point (another device than its parent), with the root folder below
-    it."""
+    """Make a guard that accepts the root folder only if `place` is a mount point (on another device than its parent)
+    and the root folder is not on the device of that parent."""
 
     def check(root: int) -> None:
         outside = os.stat(place.parent).st_dev
@@ -30,7 +31,7 @@ def mount_point(place: Path) -> Guard:
 
 
 def marker(name: str = MARKER) -> Guard:
-    """Make a guard by which the root folder must have a file of this name. This also detects a wrong share."""
+    """Make a guard that accepts the root folder only if it has a file of this name. This also detects a wrong share."""
 
     def check(root: int) -> None:
         try:
@@ -42,4 +43,4 @@ def marker(name: str = MARKER) -> Guard:
 
 
 def plain_folder(root: int) -> None:
-    """Check nothing: any folder of this machine is accepted, for trying things out."""
+    """A guard that checks nothing: any folder of this machine is accepted, for trying things out."""

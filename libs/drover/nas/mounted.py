@@ -94,7 +94,7 @@ class MountedStore(ThreadedStore):
                 return False
             except FileNotFoundError:
                 if _exists(final.name, folder):
-                    return False  # an earlier try of ours may have succeeded, with its answer lost
+                    return False  # an earlier try of ours may have succeeded although its answer was lost
                 raise
             _fsync_folder(folder)
         return True
@@ -119,7 +119,7 @@ class MountedStore(ThreadedStore):
                 finally:
                     os.close(file)
         except FileNotFoundError:
-            with self._root_folder():  # if the root is gone, a missing file proves nothing
+            with self._root_folder():  # raises if the root is not there: only below it a missing file counts as missing
                 return None
 
     def _remove(self, path: PurePosixPath, pulse: Pulse, fence: Fence) -> None:

@@ -1,4 +1,4 @@
-"""Makes and parses file names on the NAS. Pure: the store checks whether a name is taken."""
+"""Makes and parses file names on the NAS, without I/O. The store checks whether a name is taken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME_BYTES_MAX: Final = 200
 """Maximum size of a final name, in bytes of UTF-8. File systems accept 255, and the temporary name is longer, because
 it also has the number of the run."""
 NAMELESS: Final = "render"
-"""The name that is used if no character of the composition's name is allowed in a file name."""
+"""The name of a composition in whose own name no character is allowed in a file name."""
 
 _SUFFIX: Final = ".mp4"
 _RESERVED_CHARACTERS: Final = frozenset('<>:"/\\|?*')
@@ -55,8 +55,8 @@ def parse_temporary(name: str | PurePosixPath) -> tuple[int, int] | None:
 
 
 def parse_location(location: str) -> PurePosixPath | None:
-    """Return the path of a finished file from a location that a worker reported, over a mount or SMB; None if the
-    location is not that of a finished file."""
+    """Return the path, below the root, of the finished file at a location that a worker reported. The worker may have
+    used a mount or SMB. None if the location is not that of a finished file."""
     *_, folder, name = ("", "", *re.split(r"[/\\]", location))
     if not is_date_folder(folder) or name.startswith(".") or not name.endswith(_SUFFIX):
         return None
@@ -67,7 +67,8 @@ def parse_location(location: str) -> PurePosixPath | None:
 
 
 def is_date_folder(name: str) -> bool:
-    """Whether `final_name` could have made this folder. The search for abandoned files enters no other."""
+    """Whether this is the name of a folder that `final_name` makes. The search for abandoned files looks into no other
+    folders."""
     return _DATE.fullmatch(name) is not None
 
 

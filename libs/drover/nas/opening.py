@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from drover.domain.errors import DroverError
@@ -12,9 +12,10 @@ from drover.nas.mount_guard import Guard, marker, mount_point, plain_folder
 from drover.nas.mounted import MountedStore
 from drover.nas.naming import parts_inside
 from drover.nas.settings import NasSettings
-from drover.nas.smb import SmbStore
-from drover.nas.smb_share import PORT, Account, ShareAddress
 from drover.nas.store import NasStore
+
+if TYPE_CHECKING:
+    from drover.nas.smb_share import ShareAddress
 
 GuardName = Literal["mount", "marker", "folder"]
 """How the NAS is recognised at a mounted path: by its mount point, a marker file, or not at all (see `mount_guard`)."""
@@ -59,6 +60,10 @@ def open_store(
     mount point above the path, by default the path itself. Raises NasAddressInvalid.
     """
     if url.startswith("smb:"):
+        # Here, because it imports 40 modules of the SMB client, and most platforms have no NAS, or a mounted one.
+        from drover.nas.smb import SmbStore
+        from drover.nas.smb_share import Account
+
         return SmbStore(_share_address(url), Account(user, password), encrypt=encrypt, stall_s=stall_s)
     root = Path(url)
     if not root.is_absolute():
@@ -79,6 +84,8 @@ def _guard(name: GuardName, place: Path) -> Guard:
 
 
 def _share_address(url: str) -> ShareAddress:
+    from drover.nas.smb_share import PORT, ShareAddress
+
     try:
         address = urlsplit(url)
         host, port = address.hostname, address.port or PORT

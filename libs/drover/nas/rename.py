@@ -1,4 +1,5 @@
-"""Renames a file on a mounted NAS without replacing another: by a Linux call, or by a hard link where that fails."""
+"""Renames a file on a mounted NAS without ever replacing another file: with a Linux system call or, where that is not
+supported, with a hard link."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ def rename_without_replacing(source: str, target: str, *, folder: int) -> None:
 
 
 def link_and_unlink(source: str, target: str, *, folder: int) -> None:
-    """Rename in two steps: a hard link, then delete the old name. After a crash in between the file has both names, and
-    the search for abandoned files removes the temporary one."""
+    """Rename in two steps: make a hard link, then delete the old name. After a crash in between, the file has both
+    names, and the search for abandoned files removes the temporary one."""
     try:
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         if not _same_file(source, target, folder):
-            raise  # else: NFS repeated the request after a lost reply, and found its own link
+            raise  # if it is the same file, NFS repeated the request after a lost reply and found its own link
     os.unlink(source, dir_fd=folder)
 
 

@@ -13,8 +13,8 @@ from drover.nas.store import FOLDERS_MAX, TEMPORARIES_MAX
 def find_temporaries(
     root_names: Iterable[str], names_in: Callable[[PurePosixPath], Iterable[str]]
 ) -> list[PurePosixPath]:
-    """Find temporary files. `names_in` returns the names in a date folder; none if the folder was deleted or is a
-    file."""
+    """Find temporary files. `root_names`: the names in the root. `names_in`: returns the names in a date folder, or
+    none if the folder was deleted or is a file."""
     found: list[PurePosixPath] = []
     dates = nlargest(FOLDERS_MAX, (name for name in root_names if is_date_folder(name)))
     for date in map(PurePosixPath, dates):

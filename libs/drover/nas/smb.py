@@ -41,14 +41,14 @@ from drover.nas.threaded import ThreadedStore
 T = TypeVar("T")
 
 ANSWER_MARGIN_S: Final = 5.0
-"""How many seconds after its caller's time-out an abandoned thread ends by itself, if cutting its connection did not
-free it."""
+"""If cutting its connection does not free an abandoned thread, it ends by itself this many seconds after its caller's
+time-out."""
 _FULL: Final = frozenset({0xC000007F, 0xC0000044, 0xC0000904})  # disk full, quota exceeded, file too large
 _ABSENT: Final = (ObjectNameNotFound, ObjectPathNotFound, DeletePending)
-"""The errors of a file that does not exist. `DeletePending` is one: the file disappears when its last handle is closed,
-and nobody can open it until then."""
+"""The errors that mean that a file does not exist. `DeletePending` is one of them: the file disappears when its last
+handle is closed, and until then nobody can open it."""
 _NO_LINKS: Final = frozenset({0xC0000002, 0xC0000003, 0xC000000D, 0xC0000010, 0xC0000022, 0xC00000BB})
-"""The errors of servers without hard links: not implemented, invalid (class, parameter, request), denied, not
+"""The errors with which servers refuse hard links: not implemented, invalid (class, parameter, request), denied, not
 supported."""
 
 _READ: Final = FilePipePrinterAccessMask.FILE_READ_DATA | FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
@@ -100,8 +100,8 @@ class SmbStore(ThreadedStore):
             try:
                 self._copy(file, temporary, expected, pulse)
             except BaseException:
-                # The server deletes files that we left open, but if the connection was lost at the last step, the file
-                # exists.
+                # The server deletes a file that we left open. But if the connection was lost at the last step, the file
+                # stays, so remove it.
                 if not pulse.lost:
                     pulse.still_alive()
                     with suppress(Exception):
@@ -134,7 +134,7 @@ class SmbStore(ThreadedStore):
                 return False
             except _ABSENT:
                 if _exists(share, final):
-                    return False  # an earlier try of ours may have succeeded, with its answer lost
+                    return False  # an earlier try of ours may have succeeded although its answer was lost
                 raise
             _flush_folder(share, final.parent)
         return True
@@ -183,8 +183,8 @@ class SmbStore(ThreadedStore):
 
     @contextmanager
     def _share(self, pulse: Pulse) -> Iterator[Share]:
-        """Connect and check that the root exists: without it, a missing file would prove nothing. The root is never
-        created."""
+        """Connect and check that the root exists. Otherwise a missing file could just mean a missing root. The root is
+        never created."""
         with connected(
             self._address, self._account, encrypt=self._encrypt, answer_s=self._answer_s, pulse=pulse
         ) as share:
@@ -206,7 +206,8 @@ def _delete(share: Share, path: PurePosixPath, fence: Fence = unfenced) -> None:
 
 
 def _name_finally(file: SmbFile, name: str) -> None:
-    """Give a file its final name: make a hard link, which is atomic, then delete the temporary name.
+    """Give a file its final name: make a hard link, which is atomic, then delete the temporary name. If the server has
+    no hard links, rename the file.
 
     A rename on Samba is not atomic: it first checks whether the name is free, so a concurrent rename can replace a
     file.
@@ -222,7 +223,7 @@ def _name_finally(file: SmbFile, name: str) -> None:
 
 
 def _flush_folder(share: Share, folder: PurePosixPath) -> None:
-    """Write the folder with the new name to disk, if the server can flush folders."""
+    """Make the new name durable: flush its folder to disk, if the server can do that."""
     with (
         suppress(SMBResponseException),
         share.opened(folder, _ADD, CreateDisposition.FILE_OPEN, folder=True) as opened,

@@ -62,8 +62,8 @@ class SmbFile:
         self._handle.flush()
 
     def delete_on_close(self, delete: bool) -> None:
-        """Set whether the file is deleted when its handle is closed, by us or by the server if our connection is
-        lost."""
+        """Set whether the file is deleted when its handle is closed. If our connection is lost, the server closes the
+        handle."""
         wish = FileDispositionInformation()
         wish["delete_pending"] = delete
         self._set(wish)

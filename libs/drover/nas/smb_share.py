@@ -67,7 +67,7 @@ class Share:
     def opened(
         self, path: PurePosixPath, access: int, disposition: int, *, folder: bool = False, alone: bool = False
     ) -> Iterator[SmbFile]:
-        """Open a file or folder for the length of the block. `alone`: nobody else can open it meanwhile."""
+        """Open a file or folder for the length of the block. `alone`: whether nobody else can open it meanwhile."""
         handle = Open(self._tree, self.name_of(path))
         handle.create(
             ImpersonationLevel.Impersonation,
@@ -80,7 +80,7 @@ class Share:
         try:
             yield SmbFile(handle)
         except BaseException:
-            with suppress(Exception):  # the first error counts
+            with suppress(Exception):  # an error in the block must not be hidden by one from closing
                 handle.close()
             raise
         handle.close()
@@ -90,8 +90,8 @@ class Share:
 def connected(
     address: ShareAddress, account: Account, *, encrypt: bool, answer_s: float, pulse: Pulse
 ) -> Iterator[Share]:
-    """Open a connection for this block only: a lost one is never reused, and closing its socket frees a thread that
-    waits for it."""
+    """Open a connection for this block only. So a lost connection is never used again, and a thread that waits for a
+    reply can be freed by closing the socket."""
     connection = _PatientConnection(address, answer_s)
     pulse.when_lost(lambda: _cut(connection))
     try:
@@ -127,7 +127,7 @@ class _PatientConnection(Connection):  # type: ignore[misc]
 
 
 def _cut(connection: Connection) -> None:
-    """Close the socket while another thread may be using it. `disconnect` would wait for a lock."""
+    """Close the socket although another thread may be using it. `disconnect` would wait for a lock."""
     line = getattr(connection.transport, "_sock", None)
     if line is not None:
         with suppress(OSError):

@@ -1,4 +1,5 @@
-"""Reads the rendered file before and during a copy. Its errors are SourceUnreadable, unlike those of the NAS."""
+"""Reads the rendered file before and during a copy. Its errors are raised as SourceUnreadable, so that they differ from
+those of the NAS."""
 
 from __future__ import annotations
 
@@ -12,10 +13,8 @@ from drover.nas.store import CHUNK_BYTES, Digest, Digesting, SourceUnreadable
 
 
 async def digest_of(source: Path, *, blocking: Blocking) -> Digest:
-    """Compute the digest of a file to copy. Raises SourceUnreadable, also if its folder, maybe on a share, hangs.
-
-    `blocking` must be shared by all such calls, because it counts those that hang.
-    """
+    """Compute the digest of a file to copy. Raises SourceUnreadable if it cannot be read, or if reading hangs, because
+    its folder may be on a share. `blocking` must be shared by all such calls, because it counts those that hang."""
 
     def read(pulse: Pulse) -> Digest:
         digesting = Digesting()
@@ -32,7 +31,7 @@ async def digest_of(source: Path, *, blocking: Blocking) -> Digest:
 
 
 class SourceFile:
-    """An open file whose errors are SourceUnreadable. Blocking."""
+    """An open file whose errors are raised as SourceUnreadable. Its methods block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -11,18 +11,19 @@ from drover.domain.errors import DroverError
 
 CHUNK_BYTES: Final = 1024 * 1024
 FOLDERS_MAX: Final = 1_000
-"""How many date folders, the latest first, a search for temporary files enters."""
+"""How many date folders a search for temporary files looks into, the latest first."""
 TEMPORARIES_MAX: Final = 10_000
 """How many files a search returns. The next search finds the rest."""
 
 
 Fence = Callable[[], None]
-"""Called right before an action, in the thread that does it. It raises TooLate if what the caller knows may be
-outdated: the process can be paused between checking that a file name is still its own and using it."""
+"""Called right before an action, in the thread that does it. It raises TooLate if the caller's knowledge may be
+outdated. This is needed because the process may be paused after it has checked that a file name is still its own, and
+before it uses the name."""
 
 
 def unfenced() -> None:
-    """Allow the action at any time."""
+    """A fence that allows the action at any time."""
 
 
 class TooLate(DroverError):
@@ -117,31 +118,32 @@ class NasStore(Protocol):
         """
 
     async def publish(self, temporary: PurePosixPath, final: PurePosixPath, *, fence: Fence = unfenced) -> bool:
-        """Rename the file to its final name, atomically and without replacing another file.
+        """Rename the file to its final name, atomically and without replacing another file. Returns False if the final
+        name is taken; the temporary file, if there was one, is unchanged then.
 
-        False: the final name is taken; the temporary file, if there was one, is unchanged. After NasAway the rename may
-        have happened: try again, and on False compare `digest(final)` with the source.
+        After NasAway the rename may have happened. So try again; if that returns False, compare `digest(final)` with
+        the source.
         """
 
     async def digest(self, path: PurePosixPath) -> Digest | None:
         """Compute the digest of the whole file, read from the NAS; None if there is no file."""
 
     async def read(self, path: PurePosixPath, start: int, bytes_max: int) -> Piece | None:
-        """Read the bytes from `start` on; empty after the end; None if there is no file."""
+        """Read up to `bytes_max` bytes from `start` on; none after the end. Returns None if there is no file."""
 
     async def remove(self, path: PurePosixPath, *, fence: Fence = unfenced) -> None:
         """Delete a file. It is no error if there is none."""
 
     async def temporaries(self) -> list[PurePosixPath]:
-        """Find temporary files in the date folders, of any run, by their names. Bounded by `FOLDERS_MAX` and
+        """Find the temporary files of all runs in the date folders, by their names. Bounded by `FOLDERS_MAX` and
         `TEMPORARIES_MAX`."""
 
     async def free_bytes(self) -> int:
         """Return the free space for this account, in bytes."""
 
     def location(self, path: PurePosixPath) -> str:
-        """Return the full path of the file for people, in the notation of the NAS."""
+        """Return the full path of the file to show to people, in the notation of this kind of NAS."""
 
     def inside(self, location: str) -> PurePosixPath | None:
-        """Return the path of the finished file at a location, also one that another worker reported; None if the
-        location is not that of a finished file."""
+        """Return the path, below the root, of the finished file at a location. Another worker may have reported the
+        location. None if it is not that of a finished file."""

@@ -16,13 +16,14 @@ T = TypeVar("T")
 
 
 class ThreadedStore(ABC):
-    """A `NasStore` built from blocking methods, which may hang. Each gets a pulse, through which it sends
+    """A `NasStore` made of blocking methods, which may hang. Each method gets a `Pulse`, through which it sends
     heartbeats."""
 
     def __init__(self, *, stall_s: float) -> None:
         self._blocking: Final = Blocking("nas", stall_s=stall_s)
         self._quick: Final = Blocking("nas", stall_s=stall_s)
-        """Threads for calls that must not wait for copies, because the check before them is valid for seconds only."""
+        """Threads for calls that must not wait until copies have ended: what their callers have checked before is valid
+        for seconds only."""
 
     async def put(self, source: Path, temporary: PurePosixPath, *, expected: Digest) -> None:
         with copy_timed():
@@ -56,7 +57,7 @@ class ThreadedStore(ABC):
     async def _run(
         self, operation: str, path: PurePosixPath | None, call: Callable[[Pulse], T], lane: Blocking | None = None
     ) -> T:
-        where = self.root if path is None else self.location(path)  # also refuses a path that leaves the root
+        where = self.root if path is None else self.location(path)  # `location` raises if the path leaves the root
         try:
             return await (lane or self._blocking).run(call)
         except Exception as error:

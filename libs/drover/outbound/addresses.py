@@ -7,7 +7,7 @@ from typing import Final
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
-"""The network of a deprecated form of IPv4 addresses in IPv6."""
+"""IPv6 addresses of a deprecated form whose last 32 bits are an IPv4 address."""
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -17,8 +17,8 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _with_embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """Return the address and the addresses embedded in it, because a gateway may send the request to the embedded
-    one."""
+    """Return the addresses that a request to `address` may reach: itself, and IPv4 addresses that are embedded in it,
+    because a gateway may forward the request to those."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:

@@ -26,8 +26,8 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CONNECTIONS_MAX: Final = 100
 KEEPALIVE_S: Final = 2.0
-"""How long we keep an idle connection, in seconds. It is shorter than servers keep theirs, because a request on a
-connection that the server has just closed would have an unknown outcome."""
+"""How many seconds we keep an idle connection. Servers keep theirs longer. Otherwise we might send a request on a
+connection that the server has just closed, and would not know its outcome."""
 SCHEMES: Final = ("http", "https")
 
 
@@ -103,7 +103,7 @@ class Outbound:
     async def running(self) -> AsyncIterator[None]:
         connector = aiohttp.TCPConnector(
             resolver=CheckedResolver(allow_private=self._allow_private),
-            use_dns_cache=False,  # check each new connection
+            use_dns_cache=False,  # resolve and check the name again for each new connection
             limit=CONNECTIONS_MAX,
             keepalive_timeout=KEEPALIVE_S,
         )
@@ -113,7 +113,7 @@ class Outbound:
             connector=connector,
             timeout=self._timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # a small response must not grow
+            auto_decompress=False,  # a small compressed response must not become a large one
             trust_env=False,
             trace_configs=[tracing],
         ) as self._session:
@@ -156,7 +156,8 @@ class Outbound:
 
 
 async def _first_of(content: aiohttp.StreamReader) -> bytes:
-    """Read the body up to the size limit, as far as it can be read. The status is valid without it."""
+    """Read the body up to the size limit. If reading fails, return what was read until then: the status counts even
+    without the body."""
     body = bytearray()
     with suppress(aiohttp.ClientError, TimeoutError, OSError):
         while len(body) < ANSWER_BYTES_MAX and (chunk := await content.read(ANSWER_BYTES_MAX - len(body))):
@@ -167,7 +168,7 @@ async def _first_of(content: aiohttp.StreamReader) -> bytes:
 async def _note_leaving(
     session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
-    """Note that the request is being sent. Before this it cannot have had an effect."""
+    """Note that the request is being sent. If it fails before this, it cannot have had an effect."""
     context.trace_request_ctx.set()
 
 

@@ -1,5 +1,5 @@
-"""Signs the body of a webhook, and verifies a signature as its receiver would. Both are here so that each tests the
-other."""
+"""Signs the body of a webhook, and verifies a signature as its receiver would. Both are here so that tests can check
+one with the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 
 HEADER: Final = "Drover-Signature"
 TOLERANCE_S: Final = 300
-"""How old a signature may be, in seconds. An older one is refused, because it may be a replay."""
+"""How many seconds the time in a signature may differ from now. Otherwise the signature is refused, because the request
+may be a replay."""
 
 
 def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:
@@ -20,7 +21,7 @@ def sign(body: bytes, secrets: Sequence[str], now_s: int) -> str:
 
 
 def verify(header: str, body: bytes, secret: str, now_s: float) -> bool:
-    """Check whether the signature is ours and recent. For receivers."""
+    """Whether the signature was made with this secret and is recent. Receivers of our webhooks can do the same."""
     parts = [part.partition("=") for part in header.split(",")]
     times = [value for name, _, value in parts if name == "t"]
     if len(times) != 1 or not times[0].isascii() or not times[0].isdigit():

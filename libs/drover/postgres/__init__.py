@@ -1,1 +1,2 @@
-"""Connections to Postgres with bounds on every wait, and the migrations of Drover's own tables. No read models."""
+"""Connections to Postgres with a limit on every wait, and the migrations of Drover's own tables. Read models are not
+here."""

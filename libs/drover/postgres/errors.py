@@ -7,5 +7,5 @@ from typing import Final
 import asyncpg
 
 POSTGRES_AWAY: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""The errors of a server that is unreachable, too slow (a TimeoutError is an OSError) or not ready. They include all
-errors that the server reports, so catch more specific ones first."""
+"""The errors of a server that is unreachable, too slow (a TimeoutError is an OSError) or not ready. They include every
+error that the server reports, so catch more specific ones before these."""

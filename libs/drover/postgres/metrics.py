@@ -12,7 +12,8 @@ UP: Final = Gauge(
     ["database"],
 )
 READ_MODELS: Final = "read_models"
-"""The only database, as the value of a label. Processes without Postgres set no label and so expose no values."""
+"""The value of the label `database`; there is only one. A process without Postgres does not set it, so it exposes no
+values."""
 LIMIT: Final = Gauge("drover_postgres_pool_limit_connections", "Most connections that the pool may open", ["database"])
 CONNECTIONS: Final = Gauge(
     "drover_postgres_pool_connections", "Connections of this process' pool, by state: busy or idle", ["state"]

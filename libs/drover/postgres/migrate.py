@@ -120,7 +120,8 @@ async def applied(connection: Connection) -> list[tuple[int, str, str]]:
 
 
 def outstanding(wanted: Sequence[Migration], applied: Iterable[tuple[int, str, str]]) -> list[Migration]:
-    """Return the migrations that are not applied yet. Pure; raises if files and database contradict each other."""
+    """Return the migrations that are not applied yet. Raises MigrationGap or MigrationChanged if files and database
+    contradict each other. Without I/O."""
     done = 0
     for number, name, checksum in applied:
         done += 1

@@ -1,7 +1,7 @@
-"""Opens connections to Postgres, single or pooled, with a bound on every wait. No queries are here.
+"""Opens connections to Postgres, single or pooled, with a limit on every wait. No queries are here.
 
-`json` and `jsonb` stay raw text in both directions (asyncpg's default): code that needs the content decodes it once,
-with msgspec, and code that only forwards it pays nothing.
+`json` and `jsonb` stay text in both directions (asyncpg's default). Code that needs the content decodes it once, with
+msgspec; code that only forwards it need not decode it.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ import asyncpg
 POOL_SIZE_MAX: Final = 10
 CONNECT_TIMEOUT_S: Final = 5.0
 ACQUIRE_TIMEOUT_S: Final = 2.0
-"""Time-out for getting a connection from the pool. When all of them hang, further callers fail instead of queueing."""
+"""Time-out for getting a connection from the pool, in seconds. While all connections hang, further callers fail instead
+of waiting in a queue."""
 RELEASE_TIMEOUT_S: Final = 1.0
-"""The time-out for returning a connection to the pool after an interrupted statement. After it the connection is
-closed, because the server does not react to the cancel."""
+"""Time-out for returning a connection to the pool after a statement was interrupted, in seconds. If the server does not
+react to the cancel in this time, the connection is closed."""
 STATEMENT_TIMEOUT_S: Final = 25.0
 COMMAND_TIMEOUT_S: Final = 30.0
 """Time-out of a statement on our side. It is longer than the server's (STATEMENT_TIMEOUT_S), so that a slow statement
 ends with an error and not with a broken connection."""
 LOCK_TIMEOUT_S: Final = 20.0
 IDLE_IN_TRANSACTION_TIMEOUT_S: Final = 30.0
-"""The server ends a transaction that is idle for this long: a process that stalls must not keep its row locks."""
+"""After how many idle seconds the server ends a transaction, so that a process that stalls does not keep its row
+locks."""
 CLOSE_TIMEOUT_S: Final = 5.0
 IDLE_CONNECTION_S: Final = 300.0
 STATEMENTS_PER_CONNECTION_MAX: Final = 50_000
 
 _POOLED: Final = {"plan_cache_mode": "force_custom_plan"}
-"""Makes PostgreSQL plan every query for its values. After five executions it would switch to a generic plan, which is
-cheaper to make but may scan a million events for an actor with few."""
+"""Makes PostgreSQL plan each query for its actual values. Otherwise, after five executions it may switch to a generic
+plan, which saves planning but may scan a million events for an actor with few."""
 
 Connection: TypeAlias = asyncpg.Connection
 Pool: TypeAlias = asyncpg.Pool
@@ -66,9 +68,11 @@ async def connect(
     *,
     command_s: float | None = COMMAND_TIMEOUT_S,
 ) -> AsyncIterator[Connection]:
-    """Open a single connection. After an error it is closed without waiting for the server, which may be away.
+    """Open a single connection. After an error in the block it is closed without waiting for the server, which may be
+    unreachable.
 
-    `command_s`: None for statements that run for minutes; then raise the limits in `settings` as well.
+    `command_s`: the time-out of a statement. None: no time-out, for statements that run for minutes; then raise the
+    server's limits in `settings` as well.
     """
     connection = await asyncpg.connect(dsn, **_options(application, settings, command_s))
     try:
@@ -79,8 +83,8 @@ async def connect(
 
 
 class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
-    """A pool that limits how long getting and returning a connection may take. asyncpg itself does not
-    limit getting one, and limits returning one by the time-out of a statement."""
+    """A pool that limits how long getting and returning a connection may take. asyncpg does not limit getting one, and
+    its limit for returning one is the time-out of a statement, which is too long."""
 
     def acquire(self, *, timeout: float | None = None) -> Any:
         return super().acquire(timeout=ACQUIRE_TIMEOUT_S if timeout is None else timeout)
@@ -91,7 +95,7 @@ class _BoundedPool(asyncpg.Pool):  # type: ignore[misc]  # asyncpg has no types
 
 @asynccontextmanager
 async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -> AsyncIterator[Pool]:
-    """Make a pool that needs no server to start; it opens connections when they are used."""
+    """Make a pool. It can be made while no server runs, because it opens connections only when they are used."""
     pool = _BoundedPool(
         dsn,
         min_size=0,
@@ -106,7 +110,8 @@ async def open_pool(dsn: str, application: str, size_max: int = POOL_SIZE_MAX) -
     await pool
     try:
         yield pool
-        with suppress(TimeoutError):  # its connections were cut
-            await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
+        with suppress(TimeoutError):  # after a time-out `close` is cancelled, and `terminate` cuts the connections
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await pool.close()
     finally:
         pool.terminate()

@@ -100,7 +100,7 @@ class BatchTables:
         """Remove the oldest rows from the cache, but no row that is not written yet: it would be loaded in its old
         state.
 
-        Rows of the largest table are removed first, because the events of all tables need the rows of small ones.
+        Rows of the largest table are removed first: the rows of small tables are needed by events of all kinds.
         """
         excess = self.cached - self._cached_rows_max
         for name, known in sorted(self._known.items(), key=lambda table: -len(table[1])):

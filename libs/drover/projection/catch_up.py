@@ -1,4 +1,4 @@
-"""Builds a schema from the log that nobody reads yet: a new form of a read model, or the shadow of a rebuild. Rows are
+"""Fills a schema that nobody reads yet from the log: a new form of a read model, or the shadow of a rebuild. Rows are
 written in large batches, and indices are made at the end."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ take more memory."""
 SETTINGS: Final = {
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
-    # A crash of the server may lose the last batches, but rows and checkpoint only together, so that the next one
+    # A crash of the server may lose the last batches, but never a batch's rows without its checkpoint. So the next run
     # continues from a consistent state.
     "synchronous_commit": "off",
 }
@@ -44,9 +44,9 @@ _LOCK: Final = "SELECT pg_advisory_lock(hashtextextended('drover.indices:' || $1
 _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended('drover.indices:' || $1, 0))"
 
 Progress = Callable[[Checkpoint], None]
-"""Called with the position that is reached."""
+"""Called after each batch, with the position that is reached."""
 Built = Callable[[Checkpoint, int], None]
-"""Called with the position that is reached, and the sequence of the last commit when this pass began."""
+"""Called after each batch, with the position that is reached and the sequence at which this pass ends."""
 
 
 class _UpTo:

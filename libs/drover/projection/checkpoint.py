@@ -47,7 +47,7 @@ async def read_checkpoint(connection: Connection, schema: str, partition: str, c
     """Read the position to continue from; the beginning of the log if this read model has no checkpoint yet."""
     await connection.execute(_ENSURE, schema, partition, context)
     row = await connection.fetchrow(_READ, schema, partition)
-    if row is None:  # dropped between the two statements
+    if row is None:  # somebody deleted it between the two statements
         raise CheckpointMoved(schema, partition, 0)
     return Checkpoint(row["seq"], row["n"], row["commit"])
 

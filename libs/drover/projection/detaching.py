@@ -100,7 +100,8 @@ async def detach_before(connection: Connection, projection: Projection, before: 
 
 
 def _is_before(partition: TablePartition, until: datetime | None, before: int | datetime) -> bool:
-    """`until`: the time of the last event in the partition. One without events is before any time."""
+    """Whether all rows of a partition are before a commit (its sequence) or a time. `until`: the time of the last event
+    in the partition. None: it has no events, so it is before any time."""
     if isinstance(before, int):
         return partition.after <= before
     return until is None or until < before
@@ -131,7 +132,8 @@ async def attach_again(connection: Connection, projection: Projection) -> list[D
         await lock_partitions(connection, projection)
         found = await detached(connection, projection.context)
         missing = [one for one in found if not one.is_there]
-        # No hole is left: all rows from one position on are in the tables, and none before it.
+        # Attach nothing that is older than a missing range: the tables must have all rows from one position on, without
+        # a hole.
         whole = [one for one in found if not missing or one.first >= missing[-1].after]
         if missing and not whole:
             newest = [one.name for one in missing if one.after == found[-1].after]
@@ -169,7 +171,7 @@ async def _unread(
     connection: Connection, projection: Projection, once: Callable[[], Awaitable[list[Detached]]]
 ) -> list[Detached]:
     """Run `once`, which changes the tables, in a transaction. It needs a moment in which nobody reads them. So it is
-    tried again and again, and each try waits only for a moment. Raises TablesRead after GIVE_UP_S."""
+    tried again and again, and each try waits for LOCK_MS at most. Raises TablesRead after GIVE_UP_S."""
     give_up_at = time.monotonic() + GIVE_UP_S
     while True:
         try:

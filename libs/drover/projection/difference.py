@@ -70,7 +70,8 @@ class Comparison:
             self.report.note(key, "differs", columns)
 
     def _filled(self, wanted: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the row that was found, with what was wanted in those columns added in place that are null."""
+        """Return the row found in the table. If a column that was added in place is null in it, fill in the wanted
+        value, so that it does not count as a difference."""
         if not self._added:
             return found
         values = list(found)

@@ -33,7 +33,8 @@ class Folded(msgspec.Struct, frozen=True):
     since: datetime | None = None
     """The time of the batch's first event."""
     traces: dict[str, int] = {}
-    """Traces whose last event is in this batch, with the position of its commit. Empty unless spans are recorded."""
+    """By trace of a request that has events in this batch: the position of its last commit in the batch. Empty unless
+    spans are recorded."""
 
 
 class Folder:

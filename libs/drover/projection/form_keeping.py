@@ -21,7 +21,8 @@ log = structlog.get_logger("drover.projection")
 
 
 async def keep_form(dsn: str, projection: Projection, reader_schema: str | None) -> None:
-    """Do these three things every minute, on a connection of their own, so that the projection does not wait."""
+    """Every minute, note that the form is in use, renew the views, and drop unused forms. This uses a connection of its
+    own, so that the projection does not wait for it."""
     while True:
         await asyncio.sleep(EVERY_S)
         try:

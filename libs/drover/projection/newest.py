@@ -11,14 +11,14 @@ from drover.eventlog.log import Partition
 from drover.projection.positions import context_of, place_of
 
 KNOWN_LONG_S: Final = 1.0
-"""If a read model still lacks a commit this long after the process learned of it, it is too far behind, and reads do
-not wait for the newest commits. They still wait for a position that they name themselves."""
+"""If a read model still lacks a commit that this process learned of so many seconds ago, the read model is too far
+behind. Reads then do not wait for the newest commits, but still for a position that they name themselves."""
 MARK_EVERY_S: Final = 0.1
 """Minimum seconds between two remembered positions of a partition. It bounds their number at any rate of commits."""
 
 Sync = Callable[[tuple[str, ...]], Awaitable[bool]]
-"""Waits until this process knows every commit of these contexts that was answered before the call. Returns False if it
-cannot learn this."""
+"""Waits until this process knows every commit of these contexts that was acknowledged to a client before the call.
+Returns False if it cannot find out."""
 
 
 async def in_sync(contexts: tuple[str, ...]) -> bool:
@@ -32,7 +32,8 @@ class Newest:
     def __init__(
         self, partitions: Iterable[Partition], sync: Sync = in_sync, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`partitions`: all that exist. Commits of others are ignored, because no read model would ever reach them."""
+        """`partitions`: all that exist. Commits of other partitions are ignored, because no read model would ever reach
+        them."""
         self.sync = sync
         self._clock = clock
         self._places: dict[str, dict[str, _Marks]] = {}
@@ -90,6 +91,6 @@ class _Marks:
         return self._marks[0][1] if self._marks and self._marks[0][0] <= moment else 0
 
     def _drop(self, moment: float) -> None:
-        """Of the marks up to `moment`, keep only the last."""
+        """Remove the marks up to `moment`, except the last of them."""
         while len(self._marks) > 1 and self._marks[1][0] <= moment:
             self._marks.popleft()

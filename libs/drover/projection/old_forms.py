@@ -23,7 +23,8 @@ WHERE m.schema <> $1 AND m.schema ~ $2
   AND greatest(m.used_at, (SELECT max(c.updated_at) FROM drover.checkpoints c WHERE c.schema = m.schema))
       < now() - make_interval(secs => $3)
 """
-# Earlier releases do not write `used_at`, but move their checkpoint, and hold a lock for each partition.
+# Earlier releases do not write `used_at`. They move their checkpoint and hold a lock for each partition, so both count
+# as use.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.read_model:' || $1, 0))"
 _FREE: Final = """
 SELECT coalesce(bool_and(
@@ -39,7 +40,7 @@ log = structlog.get_logger("drover.projection")
 async def drop_unused_forms(connection: Connection, projection: Projection, kept_s: float = KEPT_S) -> list[str]:
     """Drop the unused forms of this read model, and return their schemas. One that somebody still reads is left for the
     next time."""
-    # Neither shadows of rebuilds nor schemas of other programs match.
+    # The pattern matches neither shadows of rebuilds nor schemas of other programs.
     pattern = f"^rm_{projection.context}(_[0-9a-f]{{8}})?$"
     dropped: list[str] = []
     for row in await connection.fetch(_UNUSED, projection.schema, pattern, kept_s):

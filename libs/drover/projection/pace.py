@@ -14,7 +14,7 @@ class Pace:
         self._is_wanted = asyncio.Event()
 
     def hurry(self, seq: int) -> None:
-        """End the pause before the batch with this position, because a read waits for it."""
+        """End the current or next pause, because a read waits for this position."""
         self._wanted = max(self._wanted, seq)
         self._is_wanted.set()
 

@@ -61,7 +61,7 @@ def parse_position(value: str, field: str = MIN_POSITION_HEADER) -> dict[str, in
 
 
 Ask = Callable[[str, int], None]
-"""Tells projectors that a read waits for this position."""
+"""Called with (partition or context, position): tells its projectors that a read waits for this position."""
 
 
 def ask_nobody(place: str, seq: int) -> None:
@@ -69,7 +69,8 @@ def ask_nobody(place: str, seq: int) -> None:
 
 
 def asking(announce: Callable[[str, str, int], None]) -> Ask:
-    """Make a function that asks the projector of a partition, or those of all partitions of a context."""
+    """Make an `Ask` that uses `announce` to tell the projector of a partition, or those of all partitions of a
+    context."""
 
     def ask(place: str, seq: int) -> None:
         context, _, partition = place.partition(".")
@@ -124,7 +125,8 @@ class Positions:
             self._ask(place, seq)
         waiting[future] = seq
         try:
-            await asyncio.wait_for(future, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await future
         except TimeoutError:
             return False
         finally:

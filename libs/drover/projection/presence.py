@@ -49,7 +49,8 @@ class PresenceTable:
     relation: str | None = None
     """The relation whose rows show the signs of life, by the same key. Its rows are published when they change."""
     forget: str | None = None
-    """The statement that deletes senders that will not come back. For senders that are not registered anywhere."""
+    """The statement that deletes senders that will not come back. None: rows are never deleted here. Needed only for
+    senders that are not registered anywhere."""
 
 
 class PresenceWriter:
@@ -123,7 +124,8 @@ class PresenceWriter:
             self._wake.clear()
             await self._flush()
             try:
-                await asyncio.wait_for(self._stop.wait(), self._flush_every_s)
+                async with asyncio.timeout(self._flush_every_s):
+                    await self._stop.wait()
             except TimeoutError:
                 continue
         await self._flush()

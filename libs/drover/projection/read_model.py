@@ -14,8 +14,8 @@ from drover.projection.identifiers import quoted
 from drover.projection.projection import Projection
 
 UNUSED_S: Final = 300.0
-"""A form that nobody has used for this long counts as not caught up: the log may have grown by hours of work since
-then, as before a roll-back."""
+"""A form that nobody has used for this many seconds counts as not caught up. The log may have grown by hours of work
+since then, for example if a newer release ran and was rolled back."""
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.read_model:' || $1, 0))"
 _FORM: Final = "SELECT hash, version FROM drover.read_models WHERE schema = $1"

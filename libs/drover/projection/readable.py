@@ -27,7 +27,7 @@ from drover.service.tasks import in_background
 LOOK_S: Final = 1.0
 """How often to look, in seconds, while a read model cannot be read."""
 LOOK_AT_MOST_S: Final = 0.1
-"""A read of such a read model looks again, too, but not within this many seconds of the last look."""
+"""A request that needs such a read model looks again, too, unless the last look was less than this many seconds ago."""
 NOTE_S: Final = 60.0
 """How often, in seconds, to note in Postgres that this process uses its forms, so that nobody drops them, and to check
 that they are still there."""
@@ -66,7 +66,8 @@ class Rebuilding(msgspec.Struct, frozen=True):
 
     context: str
     position: int
-    """The last commit whose rows it has. In a context with several partitions, that of the slowest."""
+    """The sequence of the last commit whose rows it has. In a context with several partitions, that of the slowest
+    one."""
     end: int
     """The last commit of the log."""
 
@@ -104,8 +105,8 @@ class ReadableForms:
         }
         self._schemas = {schema_of(context): context for context in partitions}
         self._waiting: dict[str, Rebuilding | None] = dict.fromkeys(partitions)
-        """By context, how far a read model is that could not be read at the last look. None: PostgreSQL has not
-        answered yet."""
+        """The contexts whose read models could not be read at the last look, each with how far its read model is. None:
+        PostgreSQL has not answered yet."""
         self._has_looked = False
         self._served: dict[str, datetime] = {}
         """By context, the creation time of the tables that this process has read. It goes on reading them after an
@@ -120,8 +121,8 @@ class ReadableForms:
         return [*self._waiting]
 
     def why_not_ready(self) -> str | None:
-        """Say which read models are being built; None if none is. While PostgreSQL is away this is unknown, which is no
-        reason to be unready: the farm works without it."""
+        """Return a sentence that names the read models that are being built; None if none is. While PostgreSQL is away
+        this is unknown, which is no reason to be unready: the farm works without it."""
         if not self._has_looked:
             return "It is not known yet whether the read models can be read."
         building = ", ".join(context for context, how_far in self._waiting.items() if how_far is not None)
@@ -147,7 +148,7 @@ class ReadableForms:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look again and again while the block runs."""
+        """Keep looking which read models can be read, in the background, for the length of the `with` block."""
         async with in_background(self._keep_looking(), name="readable forms"):
             yield
 
@@ -194,6 +195,6 @@ class ReadableForms:
 
 
 def _is_readable(row: Mapping[str, Any], is_served: bool) -> bool:
-    """Whether the tables of a partition have all rows. Tables that no projector has written for a while may lack the
-    newest ones; a process that reads them already goes on."""
+    """Whether clients may read the tables of a partition: they have caught up with the log, and a program has used them
+    lately. Otherwise they may lack the newest rows; only a process that reads them already (`is_served`) goes on."""
     return row["is_caught_up"] and (is_served or row["is_in_use"])

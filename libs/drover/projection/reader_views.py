@@ -1,10 +1,9 @@
 """Views for people who read with SQL, under the names that clients use: `SELECT … FROM render_queue` runs as it is.
 
 The operator chooses their schema, which may have objects of other owners. Only views with our mark in their comment are
-ever replaced. Views read with the rights of their owner, so their readers need no rights on the tables.
-
-They keep their names when the form of a read model changes: once the new form has caught up, they read its schema, all
-of them from one transaction on.
+ever replaced. Views read with the rights of their owner, so their readers need no rights on the tables. They keep their
+names when the form of a read model changes: once the new form has caught up, one transaction makes all of them read the
+new schema.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from drover.readmodel.reader_views import ReaderView
 READER: Final = "drover_reader"
 """The role that may read the views, and nothing else. Nobody signs in as it: grant it to accounts of your own."""
 IN_USE_S: Final = 180.0
-"""While a newer form was used within this time, the views stay with it. Projectors say every minute that they use
-theirs."""
+"""If a newer form was used within this many seconds, the views keep reading it. Projectors note every minute that they
+use their form."""
 MARK: Final = "drover.reader_view"
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('drover.reader_views', 0))"
@@ -149,5 +148,5 @@ async def _ensure_role(connection: Connection) -> bool:
         async with connection.transaction():
             await connection.execute(f"CREATE ROLE {READER} NOLOGIN")
     except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
-        pass  # all databases of the server share roles, and another one was quicker
+        pass  # all databases of a server share their roles, and a process of another database has just created it
     return True

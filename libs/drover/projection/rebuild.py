@@ -38,7 +38,8 @@ from drover.projection.schema_comparison import compare_schemas
 from drover.projection.schema_drop import drop_when_unread
 
 SWAP_S: Final = 120.0
-"""How long to retry the swap while somebody reads a view: a statement locks the views that it reads."""
+"""How many seconds to retry the swap while somebody reads a view for SQL readers. A statement locks the views that it
+reads, and the swap must replace them."""
 SWAP_AGAIN_S: Final = 0.5
 VIEW_LOCK_MS: Final = 500
 SETTINGS: Final = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}

@@ -32,7 +32,8 @@ MESSAGE_BYTES_MAX: Final = 512 * 1024
 PUBLISH_TIMEOUT_S: Final = 1.0
 """The time limit for all queries and messages after one batch: the projection does not wait longer for its readers."""
 PRESENCE_TURNS_MAX: Final = 5
-"""How many late turns of presence rows are published at once, after a time without batches."""
+"""Presence rows are published in turns. After a time without batches, turns are late; at most this many of them are
+published at once."""
 HEARTBEAT_S: Final = 1.0
 """Interval of heartbeats while batches are written. During a catch-up, readers are asked to read again at most this
 often."""
@@ -72,7 +73,8 @@ def is_changed(live: LiveRelation, changes: Changes) -> bool:
 
 
 class RowStream:
-    """Publishes the changed rows of one projection. Never raises: readers notice what did not reach them."""
+    """Publishes the changed rows of one projection. Never raises: if a message is lost, readers notice the gap and read
+    again."""
 
     def __init__(
         self,

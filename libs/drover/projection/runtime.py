@@ -315,8 +315,9 @@ class Runner:
         self._log_was_away = False
 
     async def _check_idle_log(self) -> None:
-        """Notice a log that was put under this running process. It does not answer while it is swapped, so the first
-        batch after a silence is written only once the log was compared again."""
+        """Notice if the log was replaced by another one while this process runs. A log does not answer while it is
+        being replaced. So after such a silence, the next batch is written only after the log was compared with the
+        checkpoint again."""
         try:
             await self._check_log()
         except LogUnreachable:
@@ -390,12 +391,17 @@ class Runner:
             record_projected(folded.traces, *self._labels, started)
 
     async def _quiet_through(self) -> int:
-        """Return the sequence up to which this partition has everything; 0 if that is unknown. An idle partition has no
-        commits of its own near the end, and must not delay reads that wait for the whole context."""
+        """Return the sequence in the context's stream up to which this partition has all its commits; 0 if that is
+        unknown.
+
+        The last commits of the stream may all be of other partitions. An idle partition announces this sequence, so
+        that it does not delay reads that wait for the whole context.
+        """
         if self.partition.name == MAIN:
             return 0
         try:
-            end = await self._log.context_end()  # first: later commits of this partition are beyond it
+            # Read before `last`: a commit that this partition gets in between is after `end`.
+            end = await self._log.context_end()
             last = await self._log.last()
         except LogUnreachable:
             return 0
@@ -415,7 +421,8 @@ class Runner:
     async def _pause(self, seconds: float) -> bool:
         """Wait. Return True if the runner was stopped meanwhile."""
         try:
-            await asyncio.wait_for(self._stop.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
         except TimeoutError:
             return False
         return True

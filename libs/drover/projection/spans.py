@@ -19,7 +19,7 @@ OLD: Final = timedelta(minutes=10)
 
 
 def traces_of(batch: Batch) -> dict[str, int]:
-    """Find the traces of a batch, with the position of each one's last commit."""
+    """Return, by trace that has events in the batch, the position of its last commit in the batch."""
     found: dict[str, int] = {}
     young = datetime.now(UTC) - OLD
     for commit in batch.commits:

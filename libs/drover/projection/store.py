@@ -29,7 +29,8 @@ _SCHEMA: Final = "SELECT to_regnamespace(quote_ident($1))::oid::int8"
 
 
 class KeyedSql:
-    """The SQL statements of one keyed table. They are built once from its declaration, so only from our own names."""
+    """The SQL statements of one keyed table, built once from its declaration. Table and column names come from our own
+    code, never from input, so this cannot inject SQL."""
 
     def __init__(self, schema: str, table: KeyedTable[Any]) -> None:
         name = f"{quoted(schema)}.{quoted(table.name)}"
@@ -43,7 +44,7 @@ class KeyedSql:
         self.load = f"SELECT {columns} FROM {name} {among}"  # noqa: S608
         self.delete = f"DELETE FROM {name} {among}"  # noqa: S608
         on_conflict = f"ON CONFLICT ({key}) DO {change}"
-        # A row that was updated carries the number of this transaction in xmax.
+        # An updated row has the number of this transaction in xmax, a new row has 0.
         is_new = "xmax = 0 AS is_new"
         self.upsert = (
             f"INSERT INTO {name} ({columns}) SELECT {columns} FROM pg_temp.{quoted(self.staging)} "  # noqa: S608
@@ -65,7 +66,8 @@ def _insert(schema: str, table: Table) -> str:
 
 def live_select(schema: str, relations: Sequence[LiveRelation]) -> str:
     """Make the statement that selects rows of several relations as `/rest/v1` shows them, by the keys of their tables.
-    Each row has the number of its relation. One statement, because each round trip costs more than most of its rows."""
+    The first column is the index of the row's relation in `relations`. It is one statement, because a round trip for
+    each relation would cost more than the rows."""
     parts, first = [], 1
     for number, live in enumerate(relations):
         items = ", ".join(live.select_items())
@@ -109,7 +111,7 @@ class Store:
         self._partitions = TablePartitions(connection, projection)
         self._live = live_select(projection.schema, projection.live)
         self._told = frozenset(live.table.name for live in projection.live)
-        """Tables whose readers want to know which rows are new."""
+        """Names of the tables with live readers. Only for these does `write` find out which rows are new."""
         self._busy = asyncio.Lock()
         """Allows one statement at a time on the connection: rows for the next batch are loaded while this one is
         written."""
@@ -127,10 +129,8 @@ class Store:
         return self._partitions.before
 
     async def load(self, tables: BatchTables, touched: dict[KeyedTable[Any], set[Key]]) -> None:
-        """Load the rows that a batch needs and the cache does not have: one SELECT per table.
-
-        Needs no transaction: a process that changes a row also moves the checkpoint, and then `write` fails.
-        """
+        """Load the rows that a batch needs and the cache does not have: one SELECT per table. This needs no
+        transaction: if another process changes a row, it also moves the checkpoint, and then `write` fails."""
         for table, keys in touched.items():
             if missing := tables.unknown(table, keys):
                 async with self._busy:

@@ -153,7 +153,7 @@ class TablePartitions:
         found = await partitions_of(self._connection, projection.schema, partitioned(projection)[0])
         last = found[-1] if found else TablePartition("", self.before, self.before)
         while seq >= last.middle:
-            # One partition reaches over a gap, as in a log that was restored without its first commits.
+            # If the log jumps ahead, as after a restore without its first commits, one partition covers the whole gap.
             after = max(last.after + await self._commits(), seq + 1)
             await add_partition(self._connection, projection, last.after, after)
             last = TablePartition("", last.after, after)

@@ -25,6 +25,15 @@ class AlertRow(Row, frozen=True):
     resolved_at: datetime | None = None
     reason: str | None = None
     """Why the alert was resolved."""
+    acknowledged_at: datetime | None = None
+    acknowledged_by: str | None = None
+    """Who acknowledged the alert last, such as `user:<id>`. Null: nobody."""
+    acknowledged_note: str | None = None
+    snoozed_until: datetime | None = None
+    """Until when no notices of this kind and subject are sent. Null: not snoozed."""
+    snoozed_by: str | None = None
+    """Who snoozed it. Null: it is not snoozed, or an earlier alert of the same kind and subject was."""
+    snooze_note: str | None = None
 
 
 ALERTS: Final = KeyedTable(

@@ -105,7 +105,7 @@ def without(row: type[msgspec.Struct], *names: str) -> tuple[Column, ...]:
 
 
 def renamed(row: type[msgspec.Struct], column: str, name: str, sql: str) -> Column:
-    """Return a column of a row under another name."""
+    """Return a column of a row under another name. `sql`: its expression in a view."""
     (found,) = pick(row, column)
     return msgspec.structs.replace(found, name=name, sql=sql)
 

@@ -14,8 +14,11 @@ ENTITIES_MAX: Final = 4
 
 
 class EventRow(Row, frozen=True):
-    """An event of the log. Every event adds a row, so each index costs time for all of them. Therefore keys are hashed
-    (8 bytes instead of 40), and indices are ordered by time; the position orders rows of the same time."""
+    """An event of the log.
+
+    Every event adds a row, so each index costs time for all events. To keep indices small, they contain hashes of texts
+    (8 bytes instead of 40). Almost all are ordered by time; the position orders rows of the same time.
+    """
 
     seq: BigInt
     """Sequence of its commit in the stream of its context. With `line` it identifies the event."""
@@ -32,7 +35,7 @@ class EventRow(Row, frozen=True):
     entities: list[str]
     """Ids of the entities that the event is about, the most specific first."""
     data: Json
-    """The whole event as in the log; empty for identity."""
+    """The event as in the log. In events of reminders, the texts and keys of users are left out. Empty for identity."""
 
 
 def _entity_index(number: int) -> Index:
@@ -50,8 +53,8 @@ EVENTS: Final = AppendTable(
         Index("events_type", "hashtextextended(type, 0), at"),
         Index("events_by", "hashtextextended(by, 0), at"),
         Index("events_cause", "hashtextextended(cause, 0)"),
-        # By entity, in order of time. Not GIN: it would cost half as much, but return matches unordered, so that the
-        # newest events of a job with 100,000 events could not be found without reading all of them.
+        # By entity, in order of time. A GIN index would cost half as much, but its matches have no order: to find the
+        # newest events of a job with 100,000 events, all of them would have to be read.
         *map(_entity_index, range(1, ENTITIES_MAX + 1)),
     ),
 )

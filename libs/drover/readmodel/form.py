@@ -64,12 +64,13 @@ def schema_of(context: str) -> str:
 
 
 def placed(sql: str) -> str:
-    """Replace `rm_<context>.` in SQL by the schema that this program reads. So SQL can be written without the form."""
+    """Replace `rm_<context>.` in SQL by the schema that this program reads. So SQL can be written without knowing the
+    form."""
     return _NAMED.sub(lambda match: f"{schema_of(match[1])}.", sql)
 
 
 def contexts_in(sql: str) -> frozenset[str]:
-    """Return the contexts whose read models some SQL names, before `placed`."""
+    """Return the contexts whose read models the SQL names as `rm_<context>.`, before `placed` replaces these names."""
     return frozenset(_NAMED.findall(sql))
 
 
@@ -86,7 +87,8 @@ def _next(form: Form | None, before: Definition | None, now: Definition) -> Form
         return Form(0, digest, digest)
     if form.digest == digest:
         return form
-    # If `before` is not what was counted last, somebody has edited a file, and nothing is known about the difference.
+    # If `before` is not the definition of this form, somebody has edited a file by hand. What has changed is then
+    # unknown, so the schema gets a new name.
     is_known = before is not None and digest_of(before) == form.digest and before.rules == now.rules
     in_place = is_known and before is not None and only_adds(without_comments(before.ddl), without_comments(now.ddl))
     return Form(form.number + 1, digest, form.base if in_place else digest)

@@ -20,12 +20,13 @@ _NOT_NULL: Final = (" NOT NULL", " PRIMARY KEY")
 
 class _Parts(msgspec.Struct, frozen=True):
     tables: dict[str, dict[str, str]]
-    """By table, its columns, each with its type. What follows the columns counts as a column, too."""
+    """By table, its columns, each with its type. The SQL that follows the columns is kept as a column with an empty
+    name."""
     views: dict[str, tuple[frozenset[str], str]]
     """By view, its columns and what it selects them from."""
     indices: frozenset[str]
     rest: str
-    """Everything else."""
+    """All SQL that is not a table, a view or an index."""
 
 
 def only_adds(before: str, now: str) -> bool:

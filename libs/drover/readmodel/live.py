@@ -1,7 +1,8 @@
 """Live relations: relations whose changed rows are published. Maps a changed row of a table to the key of the
 relation's row.
 
-A relation is live if each of its rows is one row of a table; this is not declared. Aggregates are not live.
+A relation is live if each of its rows is made from one row of a table; aggregates are not live. This follows from how
+the relation is declared, so nothing marks it as live.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class LiveRelation:
     context: str
     table: Table
     parts: Mapping[str, Table]
-    """Other tables whose rows are shown as parts of this relation's rows, by name."""
+    """By name, other tables whose rows are shown inside this relation's rows."""
 
     @property
     def name(self) -> str:
@@ -44,7 +45,8 @@ class LiveRelation:
 
     @cached_property
     def withheld(self) -> tuple[str, ...]:
-        """Columns that are null in every published row: sealed ones, their error columns, and users' own texts."""
+        """Columns that are null in every published row: sealed columns, the columns that say why a sealed one could not
+        be opened, and texts that users wrote."""
         sealed = {*self.relation.sealed, *self.relation.sealed.values()}
         hidden = sealed | context_named(self.context).hidden_fields
         return tuple(name for name in self.relation.columns if name in hidden)
@@ -55,12 +57,14 @@ class LiveRelation:
         return (self.table.name, *self.parts)
 
     def part_key_of(self, part: str) -> Callable[[tuple[Any, ...]], Key]:
-        """Return a function that reads the key of `table` from a record of one of the parts."""
+        """Return a function that reads, from a record of the table `part`, the key of the row in `table` that it
+        belongs to."""
         assert self.relation.view is not None
         return itemgetter(self.parts[part].columns.index(self.relation.view.parts[part]))
 
     def told_key(self, key: Key) -> list[Any]:
-        """Convert a key of `table` to the values of the relation's columns `key`, as clients get them."""
+        """Convert a key of `table` to the key of the relation's row that clients get: one value for each column in
+        `key`."""
         values = [key] if len(self.table.key) == 1 else list(key)  # type: ignore[call-overload]  # a tuple
         shown = [_as_told(value, self.table.types[name]) for name, value in zip(self.table.key, values, strict=True)]
         return [self.context, *shown] if self.relation.united else shown

@@ -19,10 +19,15 @@ class ReaderView(msgspec.Struct, frozen=True):
 
 
 def reader_views(context: Context, relations: Sequence[Relation]) -> tuple[ReaderView, ...]:
-    """Declare a view for each relation, without users' own texts and sealed values. A private context has none."""
+    """Declare a view for each relation, without texts that users wrote and without sealed (encrypted) values. A private
+    context has no views."""
     if context.is_private:
         return ()
-    return tuple(ReaderView(one.name, _columns(one, context.hidden_fields), (*one.sealed,)) for one in relations)
+    hidden = context.hidden_fields
+    return tuple(
+        ReaderView(one.name, _columns(one, hidden), tuple(name for name in one.sealed if name not in hidden))
+        for one in relations
+    )
 
 
 def _columns(relation: Relation, hidden: AbstractSet[str]) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ class View(msgspec.Struct, frozen=True):
     """The alias of the table in the SQL of computed columns."""
     joins: str = ""
     parts: Mapping[str, str] = {}
-    """Other tables that computed columns read, by name, each with its column that has the key of this view's row. A new
-    row in such a table changes this view's row, too."""
+    """By name, other tables that computed columns read, each with the name of its column that holds the key of this
+    view's row. A new row in such a table changes this view's row, too."""
 
 
 class Relation(msgspec.Struct, frozen=True):
@@ -43,7 +43,8 @@ class Relation(msgspec.Struct, frozen=True):
     columns: Mapping[str, PgType]
     """The columns in the order in which `*` selects them."""
     context: str
-    """The context whose positions tell how fresh the rows are. For a united relation, `united` has them."""
+    """The context whose positions tell how fresh the rows are. Empty for a united relation, whose contexts are in
+    `united`."""
     shape: tuple[Column, ...] = ()
     """The same columns with their types and descriptions, for documentation and views."""
     view: View | None = None
@@ -56,9 +57,9 @@ class Relation(msgspec.Struct, frozen=True):
     """Other names of values, by column. A filter by `eq`, `neq` or `in` may use them instead of the stored values."""
     owner: str | None = None
     """The column with the id of the device that owns a row. None: no device owns rows."""
-    sealed: Mapping[str, str] = {}
-    """Columns that are sealed in the database and opened for the answer, each with the column that says why opening
-    failed. Neither of the two can be selected in parts, filtered or ordered by."""
+    sealed: Mapping[str, str | None] = {}
+    """Columns that are sealed (encrypted) in the database and opened for the answer, each with the column that says why
+    opening failed, if there is one. Neither of the two can be selected in parts, filtered or ordered by."""
     scalars: frozenset[str] = frozenset()
     """Columns whose values are texts or numbers. Filters and `order` compare them as texts."""
     united: tuple[str, ...] = ()
@@ -92,7 +93,7 @@ def relation(
     embeds: tuple[Relationship, ...] = (),
     aliases: Mapping[str, Mapping[str, str]] | None = None,
     owner: str | None = None,
-    sealed: Mapping[str, str] | None = None,
+    sealed: Mapping[str, str | None] | None = None,
 ) -> Relation:
     """Declare a relation of one context. `computed`: the SQL of computed columns. An embed is named after the relation
     that is embedded."""
@@ -144,12 +145,13 @@ def select_list(columns: Sequence[Column], letter: str) -> list[str]:
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Check that queries on these relations are valid SQL. For tests of declarations."""
+    """Check that all columns and relations that these declarations name exist, so that queries on them are valid SQL.
+    For tests."""
     for name, relation in relations.items():
         columns = relation.columns
         assert name == relation.name
         assert {*relation.order, *relation.aliases, *([relation.owner] if relation.owner else [])} <= columns.keys()
-        assert {*relation.sealed, *relation.sealed.values()} <= columns.keys()
+        assert {*relation.sealed, *relation.sealed.values()} - {None} <= columns.keys()
         for key, to in relation.relationships.items():
             place = f"{name} embeds {key}"
             assert key not in columns, f"{place}: there is a column of this name"

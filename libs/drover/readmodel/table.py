@@ -132,7 +132,7 @@ class AppendTable(Table):
 
     @cached_property
     def position_place(self) -> int:
-        """Where in a row the first column of its key is."""
+        """The index of the table's first key column in a row."""
         return self.columns.index(self.key[0])
 
 

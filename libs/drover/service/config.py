@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
+from ipaddress import ip_address
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
@@ -20,10 +21,13 @@ from drover.service.setting_types import (
     AnonLevel,
     ArchivePlace,
     BodyBytes,
+    Burst,
+    CertificateFile,
     ClaimName,
     ClaimValue,
     ClaimValues,
     Connections,
+    EventCount,
     Flag,
     Host,
     HttpsUrl,
@@ -34,8 +38,11 @@ from drover.service.setting_types import (
     LogLevel,
     NatsUrl,
     Networks,
+    Origins,
     Port,
     PostgresUrl,
+    PrivateKeyFile,
+    Rate,
     Ratio,
     Replicas,
     SealingKeys,
@@ -46,10 +53,16 @@ from drover.service.setting_types import (
 )
 
 PREFIX: Final = "DROVER_"
+CLIENT_URL: Final = "DROVER_URL"
+CLIENT_KEY: Final = "DROVER_KEY"
+_OF_CLIENTS: Final = frozenset({CLIENT_URL, CLIENT_KEY, f"{CLIENT_KEY}_FILE"})
+"""What clients of a running platform read, such as `drover jobs`. A shell that has them set may start services, too."""
 
 _ISSUER: Final = ("DROVER_JWKS_URL", "DROVER_JWT_ISSUER")
+_TLS: Final = ("DROVER_TLS_CERT", "DROVER_TLS_KEY")
 _OF_THE_ISSUER: Final = ("DROVER_JWT_AUDIENCE", "DROVER_JWT_AUTHORIZED_PARTIES")
-"""Settings about the tokens of the other issuer. They need DROVER_JWT_ISSUER."""
+"""Optional settings about the tokens of another issuer. If one is set, DROVER_JWT_ISSUER and DROVER_JWKS_URL are
+needed."""
 _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]*(?=@)|(?<=\?)\S*")
 _HIDDEN: Final = "•••"
 _SECRET_NAMES: Final = (
@@ -62,6 +75,8 @@ _SECRET_NAMES: Final = (
     "alert_slack_url",
     "alert_webhook_url",
 )
+_URLS_WITH_PASSWORDS: Final = ("nats_url", "nats_system_url", "postgres_url", "sentry_dsn")
+"""URLs as settings. When they are shown, only the credentials in them are hidden."""
 
 
 class ConfigurationError(DroverError):
@@ -104,8 +119,9 @@ class Settings(Section, frozen=True, kw_only=True):
     """The archive of the log. Commits that are no longer in NATS are read from there. Set it for every service and for
     the command line."""
     log_max: Size | None = None
-    """The most that the log of each context may hold, before compression; then it is read-only. Not set: no limit.
-    `drover up` applies it at every start, otherwise only new logs get it: change others with `nats stream edit`."""
+    """How many bytes the log of each context may hold, before compression. A full log is read-only. Not set: no limit.
+    `drover up` applies the setting at every start; otherwise only new logs get it. Change an existing one with `nats
+    stream edit`."""
     archive_s3_endpoint: HttpUrl | None = None
     """The server of an archive in a bucket (s3://bucket/prefix), if it is not that of AWS."""
     archive_s3_region: Word | None = None
@@ -123,15 +139,34 @@ class Settings(Section, frozen=True, kw_only=True):
     """Address to listen on. Loopback by default: opening the process to a network is your decision."""
     http_port: Port = 8080
     """Port of everything that this process serves over HTTP."""
-    jwt_secrets: Secrets
-    """Keys that verify API tokens. The first one signs; the second one is being rotated in or out."""
+    tls_cert: CertificateFile | None = None
+    """File with the certificate (and its chain), in PEM form. Then this process serves HTTPS, and reads the file again
+    when it changes. Needs DROVER_TLS_KEY."""
+    tls_key: PrivateKeyFile | None = None
+    """File with the private key of that certificate, in PEM form."""
+    jwt_secrets: Secrets = ()
+    """Shared secrets that verify API keys without an id, which older installations have. New keys need none: they are
+    signed with a key of DROVER_IDENTITY_SECRETS and verified with its public key."""
     sealing_keys: SealingKeys = ()
-    """Keys that encrypt personal fields before they enter the log. The first one seals; all of them open."""
+    """Keys that encrypt personal fields before they enter the log. The first one seals; all of them open. They are used
+    for every context that has no sealing keys of its own."""
+    fleet_sealing_keys: SealingKeys = ()
+    """Sealing keys of the context `fleet` alone. Each process needs only the keys of the contexts whose fields it seals
+    or opens."""
+    render_sealing_keys: SealingKeys = ()
+    """Sealing keys of renders: the gateway seals gfx_data with them, and render workers open it."""
+    analysis_sealing_keys: SealingKeys = ()
+    """Sealing keys of analyses."""
+    reminder_sealing_keys: SealingKeys = ()
+    """Sealing keys of reminders: subscriptions of browsers."""
+    identity_sealing_keys: SealingKeys = ()
+    """Sealing keys of accounts: e-mail addresses and passwords."""
     identity_secrets: Secrets = ()
-    """Secrets that sign people's tokens and hash their e-mail addresses for lookup. The first one signs; the second one
-    is being rotated out."""
+    """Secrets that sign API keys and people's tokens, and hash e-mail addresses for lookup. The first one signs. A
+    second one is needed only during a rotation, for what the other secret signed. Only `api` and the command line need
+    these secrets."""
     jwks_url: HttpsUrl | None = None
-    """Where another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER."""
+    """The URL at which another issuer of people's tokens publishes its keys. Needs DROVER_JWT_ISSUER."""
     jwt_issuer: ClaimValue | None = None
     """The claim `iss` of that issuer's tokens."""
     jwt_audience: ClaimValue | None = None
@@ -144,18 +179,38 @@ class Settings(Section, frozen=True, kw_only=True):
     own data."""
     trusted_proxies: Networks = ()
     """Proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted."""
+    plain_http_from: Networks = ()
+    """Addresses from which keys, tokens and passwords are accepted over plain HTTP, for a closed network. Anybody in
+    between can read them, so each start logs a warning. Not set: they are accepted over HTTPS only, except from this
+    machine."""
+    cors_origins: Origins = ()
+    """Origins whose pages may call this process from a browser and open Realtime's WebSocket. Not set: only its own
+    pages. Pages of other origins can never use cookies, so they cannot sign in by cookie."""
     log_format: LogFormat = "json"
     """The format of the logs: one JSON object a line for machines, coloured lines for people (console), or the lines of
     001 and 003 (plain)."""
     log_level: LogLevel = "info"
     """The lowest level that is logged."""
+    access_log: Flag = True
+    """Log one line for each request, at the level info, with caller, route and address. Heartbeats, empty polls and
+    probes are left out, and so are the values of query parameters."""
     allow_unsynced: Flag = False
     """Accept a NATS server that acknowledges before it syncs to disk. A power failure then loses acknowledged work."""
-    anon: AnonLevel = "agent"
+    anon: AnonLevel | None = None
     """What the key in every phone may do: nothing (off), read devices, jobs and assignments (read), also send
-    heartbeats and reports (agent), also register devices, create and switch jobs, assign and cancel (full)."""
+    heartbeats and reports (agent), also register devices, create and switch jobs, assign and cancel (full). Not set:
+    full if only this machine can reach the process, otherwise off."""
     anon_may_create_jobs: Flag = False
-    """Let the API key that is in every phone create jobs, as the first dashboards do."""
+    """Let the anon key, which is in every phone, create jobs, as the first dashboards do. If DROVER_ANON is not set and
+    other machines can reach the process, this also raises its level from off to agent."""
+    requests_per_s: Rate = 50.0
+    """Requests per second that one person may send to one process in the long run; further ones are answered with 429.
+    Devices, end users and programs get multiples of this number (docs/adr/0043)."""
+    requests_burst: Burst = 500
+    """How many requests one person may send at once."""
+    user_events_per_day: EventCount = 1000
+    """How many events an end user (a person without a role) may cause in a day in one context; further commands are
+    refused with 429 until midnight UTC."""
     body_bytes_max: BodyBytes = 1024 * 1024
     """The maximum size of a request's body; larger ones are refused with 413."""
     sentry_dsn: HttpUrlWithKey | None = None
@@ -164,11 +219,35 @@ class Settings(Section, frozen=True, kw_only=True):
     """Where to send spans, by OTLP over HTTP. Not set: to OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere. Needs the extra
     `drover[otel]`."""
     trace_ratio: Ratio = 1.0
-    """The share of new traces that is recorded, if spans are exported. Callers that send a trace decide for it."""
+    """The share of new traces that is recorded, from 0 to 1, if spans are exported. If a caller sends a trace, the
+    caller has decided whether it is recorded."""
     shutdown_grace_s: Seconds = 10.0
-    """How long each component may take to drain before it is abandoned."""
+    """How many seconds each component may take to finish its work at shutdown. After that it is abandoned."""
     instance: Instance = msgspec.field(default_factory=_instance)
     """The name of this process in leases, logs and `by` fields."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process listens on loopback addresses only."""
+        try:
+            return self.http_host == "localhost" or ip_address(self.http_host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def anon_level(self) -> AnonLevel:
+        """What the anon key may do. Without the setting, this depends on whether other machines can reach the process.
+        If it has trusted proxies, they can, wherever it listens."""
+        if self.anon is not None:
+            return self.anon
+        if self.is_local and not self.trusted_proxies:
+            return "full"
+        return "agent" if self.anon_may_create_jobs else "off"
+
+    def sealing_ring(self, context: str) -> tuple[str, ...]:
+        """Return the sealing keys of a context: its own or, if it has none, those of DROVER_SEALING_KEYS."""
+        own: tuple[str, ...] = getattr(self, f"{context}_sealing_keys")
+        return own or self.sealing_keys
 
 
 S = TypeVar("S", bound=Section)
@@ -190,7 +269,7 @@ _struct_fields: Final = cache(msgspec.structs.fields)  # cached: each call evalu
 
 
 def fields_of(*sections: type[Section]) -> dict[str, FieldInfo]:
-    """Return every variable of these sections, with its field."""
+    """Return the fields of these sections, by the name of their environment variable."""
     found: dict[str, FieldInfo] = {}
     for section in sections:
         for field in _struct_fields(section):
@@ -210,14 +289,14 @@ def read(
 ) -> Configuration:
     """Read these sections, or raise a ConfigurationError with all problems at once. An empty value counts as not set.
 
-    `known`: other variables of Drover, which other code reads. Any further name with DROVER_ is a problem.
+    `known`: variables of Drover that other code reads. Any other unknown name that begins with DROVER_ is a problem.
 
-    `without`: required settings that this caller does not need. They are empty if they are not set.
+    `without`: required settings that this caller does not need. If they are not set, they get an empty value.
     """
     fields = fields_of(*sections)
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value != ""}
     names = {*fields, *known}
-    problems = [_unknown(name, names) for name in sorted(given.keys() - names)]
+    problems = [_unknown(name, names) for name in sorted(given.keys() - names - _OF_CLIENTS)]
     theirs = fallbacks(environ)
     given |= {name: fallback.value for name, fallback in theirs.items()}
     found = [_section(section, given, theirs, without, problems) for section in sections]
@@ -265,7 +344,8 @@ def _refused(field: FieldInfo, value: str) -> Any:
 
 
 def not_set(name: str) -> ConfigurationError:
-    """Make the error for a general setting that is not set. For a caller that needs the setting only later."""
+    """Make the error for a setting in `Settings` that is not set. It is for callers that find out later that they need
+    it."""
     return ConfigurationError((_not_set(name, _GENERAL[name]),))
 
 
@@ -274,13 +354,20 @@ def _not_set(name: str, field: FieldInfo) -> str:
 
 
 def _not_alone(given: Mapping[str, str]) -> list[str]:
-    """Return a problem for each missing setting of the other issuer, if some of them are set. With only some, Drover
-    would accept no token of that issuer, or too many."""
-    if given.keys().isdisjoint((*_ISSUER, *_OF_THE_ISSUER)):
-        return []
-    missing = [name for name in _ISSUER if name not in given]
-    together = " and ".join(_ISSUER)
-    return [f"{name} is not set, and {together} go together. {_instead(name, _GENERAL[name])}" for name in missing]
+    """Check the settings that go together, and return a problem for each missing one. If only some settings of the
+    other issuer were set, Drover would accept no token of that issuer, or too many."""
+    problems = []
+    for pair, needing in ((_ISSUER, _OF_THE_ISSUER), (_TLS, ())):
+        if not given.keys().isdisjoint((*pair, *needing)):
+            together = f"{' and '.join(pair)} go together"
+            missing = (name for name in pair if name not in given)
+            problems += [f"{name} is not set, and {together}. {_instead(name, _GENERAL[name])}" for name in missing]
+    return problems
+
+
+def is_secret(variable: str) -> bool:
+    """Whether the value of this variable must not be seen by others."""
+    return variable.removeprefix(PREFIX).lower().endswith((*_SECRET_NAMES, *_URLS_WITH_PASSWORDS))
 
 
 def _shown(name: str, value: Any) -> Any:

@@ -20,8 +20,8 @@ class SentryMissing(DroverError):
 
 
 def report_errors(dsn: str | None, instance: str, *, transport: Any = None) -> bool:
-    """Report every error that is logged from now on. Call it after `logging.configure`. Return False if reporting is
-    switched off."""
+    """Report to Sentry every error that is logged from now on. Call it after `logging.configure`. Returns False if no
+    DSN is set, so that nothing is reported."""
     if dsn is None:
         return False
     try:

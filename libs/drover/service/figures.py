@@ -45,7 +45,8 @@ class Figures(Collector, ABC):
 
     @abstractmethod
     async def read(self) -> Sequence[GaugeMetricFamily]:
-        """Read and return all metrics, with the values that could be read. Must not raise expected errors."""
+        """Read and return all metrics, with the values that could be read. It must not raise if NATS or the database is
+        unavailable."""
 
     def describe(self) -> Iterator[Metric]:
         yield from self.families()

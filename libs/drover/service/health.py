@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 Check = Callable[[], str | None]
 """A function that returns None if all is well, else the problem as a sentence. It is called every few seconds, so it
-must be cheap and must not wait."""
+must be cheap and must not block."""
 
 
 class Health:
     """The checks of one process. A process that is ready may get requests.
 
-    A degraded one may get requests, too, but has a problem that sending them to another process would not solve.
+    A process can also be degraded: it is ready, but it has a problem that another process would have, too, so sending
+    the requests elsewhere would not help.
     """
 
     def __init__(self) -> None:
@@ -35,14 +36,14 @@ class Health:
         self._phase = "draining"
 
     def not_ready(self) -> dict[str, str]:
-        """The reasons why the process is not ready, by check. Empty: it is ready."""
+        """By name of the check, the reasons why the process is not ready. Empty: it is ready."""
         reasons = _failing(self._ready)
         if self._phase is not None:
             reasons["process"] = f"The process is {self._phase}."
         return reasons
 
     def degraded(self) -> dict[str, str]:
-        """The problems that leave the process ready, by check. Empty: none."""
+        """By name of the check, the problems in spite of which the process is ready. Empty: there are none."""
         return _failing(self._degraded)
 
 

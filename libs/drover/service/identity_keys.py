@@ -1,7 +1,9 @@
-"""The keys for people's tokens, all derived from one secret. `access_tokens` and the HTTP services use them.
+"""The keys for people's tokens and for API keys, all derived from one secret. `access_tokens`, `api_keys` and the HTTP
+services use them.
 
-Access tokens are signed with ES256: services verify them with a public key and cannot issue tokens, other systems can
-verify them with the published key set, and Supabase's clients support it. All other derived keys are HMAC keys.
+Access tokens and API keys are signed with ES256, each kind with a key of its own. So services can verify both with
+public keys, but cannot issue any. Other systems can verify access tokens with the published key set, and Supabase's
+clients support ES256. All other derived keys are HMAC keys.
 """
 
 from __future__ import annotations
@@ -23,20 +25,18 @@ ALGORITHM: Final = "ES256"
 """The only algorithm that is accepted: a token must never choose how it is verified."""
 KEY_BYTES: Final = 32
 SCALAR_BYTES: Final = 48
-"""How many bytes are derived for a private key: 128 bits more than the curve needs, so that the remainder of the
-division by the curve's order minus 1 is almost uniform (FIPS 186-5, A.2.1)."""
+"""How many bytes are derived for a private key: 128 bits more than the curve needs. The private key is their remainder
+after division by the curve's order minus 1, and the extra bits make it almost uniform (FIPS 186-5, A.2.1)."""
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 
 
-class _Derived:
-    """The keys derived from one secret."""
+class KeyPair:
+    """A pair of keys for ES256, derived from a secret for one purpose."""
 
-    def __init__(self, secret: str) -> None:
-        scalar = int.from_bytes(_derive(secret, "access token, ES256", SCALAR_BYTES)) % (_ORDER - 1) + 1
+    def __init__(self, secret: str, purpose: str) -> None:
+        scalar = int.from_bytes(_derive(secret, purpose, SCALAR_BYTES)) % (_ORDER - 1) + 1
         self.private = ec.derive_private_key(scalar, ec.SECP256R1())
         self.public = self.private.public_key()
-        self.refresh = _derive(secret, "refresh token")
-        self.email = _derive(secret, "e-mail address")
         numbers = self.public.public_numbers()
         self.jwk = {
             "kty": "EC",
@@ -45,6 +45,16 @@ class _Derived:
             "y": _base64(numbers.y.to_bytes(KEY_BYTES)),
         }
         self.kid = _thumbprint(self.jwk)
+
+
+class _Derived:
+    """The keys derived from one secret."""
+
+    def __init__(self, secret: str) -> None:
+        self.access = KeyPair(secret, "access token, ES256")
+        self.api = KeyPair(secret, "API key, ES256")
+        self.refresh = _derive(secret, "refresh token")
+        self.email = _derive(secret, "e-mail address")
 
 
 class IdentityKeys:
@@ -57,12 +67,26 @@ class IdentityKeys:
 
     @property
     def signing(self) -> tuple[str, ec.EllipticCurvePrivateKey]:
-        """Return id and private key that sign access tokens."""
-        return self._derived[0].kid, self._derived[0].private
+        """Return the id and the private key with which access tokens are signed."""
+        return self._derived[0].access.kid, self._derived[0].access.private
 
     @property
     def verifying(self) -> dict[str, ec.EllipticCurvePublicKey]:
-        return {derived.kid: derived.public for derived in self._derived}
+        """Return the public keys of access tokens, by id."""
+        return {pair.kid: pair.public for pair in self.access}
+
+    def person_key(self, kid: str) -> ec.EllipticCurvePublicKey | None:
+        return self.verifying.get(kid)
+
+    @property
+    def access(self) -> list[KeyPair]:
+        """Return the key pairs for access tokens. The first one signs."""
+        return [derived.access for derived in self._derived]
+
+    @property
+    def api(self) -> list[KeyPair]:
+        """Return the key pairs for API keys. The first one signs."""
+        return [derived.api for derived in self._derived]
 
     @property
     def refresh(self) -> list[bytes]:
@@ -70,9 +94,9 @@ class IdentityKeys:
         return [derived.refresh for derived in self._derived]
 
     def jwks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the public keys as a JWK set, for other systems."""
+        """Return the public keys of access tokens as a JWK set, for other systems."""
         about = {"alg": ALGORITHM, "use": "sig", "key_ops": ["verify"]}
-        return {"keys": [{**derived.jwk, "kid": derived.kid, **about} for derived in self._derived]}
+        return {"keys": [{**pair.jwk, "kid": pair.kid, **about} for pair in self.access]}
 
     def email_hashes(self, address: str) -> tuple[str, ...]:
         """Return the hashes by which an e-mail address is looked up, that of the current key first."""

@@ -41,13 +41,16 @@ class Component:
     name: str
     phase: Phase
     context: AbstractAsyncContextManager[Any]
-    """Entering it returns once the component works; leaving it returns once the component has drained."""
+    """Starts and stops the component. Entering it returns once the component works; leaving it returns once the
+    component has drained."""
     failure: Callable[[], Awaitable[object]] | None = None
-    """Waits while the component works. When it returns or raises, the process drains and exits with 1."""
+    """A function that waits as long as the component works. When it returns or raises, the process drains and exits
+    with code 1."""
 
 
 class _Run:
-    """One run of a set of components, in one task, because a context must be left by the task that entered it."""
+    """One run of a set of components. It happens in one task, because a context manager must be exited by the task that
+    entered it."""
 
     def __init__(self, health: Health, grace_s: float) -> None:
         self._health = health

@@ -12,6 +12,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from drover.service.log_file import LogFile
 from drover.service.tracing import current_id
 
 _SECRET_KEY: Final = re.compile(r"token|secret|passw|authorization|api_?key|credential|cookie", re.IGNORECASE)
@@ -19,10 +20,17 @@ _CREDENTIALS_IN_URL: Final = re.compile(r"(?<=://)[^@/\s]+(?=@)|(?<=[?&]password
 _JWT: Final = re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*")
 _REFRESH_TOKEN: Final = re.compile(r"\bdrt1\.[\w.-]+")
 _EMAIL: Final = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-_HIDDEN: Final = "•••"
+HIDDEN: Final = "•••"
 NAMESPACES: Final = ("alarm",)
 """Names of loggers that can be switched to log everything (`DEBUG=alarm`)."""
 _DEPTH_MAX: Final = 6
+
+json_stream: TextIO | None = None
+"""The stream of the logs if they are JSON; None if they are lines for people. `web.access_log` uses it, because it
+makes its own JSON."""
+access_file: LogFile | None = None
+"""The file for the access log. None: it goes where the other logs go. `drover up` sets it, to keep its terminal free
+for people."""
 
 
 def configure(log_format: str, level: str, *, stream: TextIO | None = None, debug: str | None = None) -> None:
@@ -31,7 +39,9 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
     `debug`: namespaces that log everything at any level, as in `DEBUG=alarm` of document 004 (reminders). None: the
     environment variable DEBUG decides.
     """
+    global json_stream
     stream = stream or sys.stderr
+    json_stream = stream if log_format == "json" else None
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -87,8 +97,13 @@ def configure(log_format: str, level: str, *, stream: TextIO | None = None, debu
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
+def is_logged(name: str) -> bool:
+    """Whether lines of this logger with the level info are written."""
+    return logging.getLogger(name).isEnabledFor(logging.INFO)
+
+
 def _names(text: str) -> set[str]:
-    """Split names that are separated by commas or spaces, as the JavaScript library `debug` does."""
+    """Split the value of DEBUG into names, at commas and spaces, as the JavaScript library `debug` does."""
     return set(re.split(r"[\s,]+", text))
 
 
@@ -96,8 +111,9 @@ class WorkLines:
     """Formats log lines about a worker and its job as `[time] LEVEL | Worker#1 | Job#7 | what (details)`, the format of
     document 003 (the render queue), §7.3.
 
-    A line about the queue itself has `part` and `about` instead, such as "Scheduler" and "Recovery". The field `text`
-    replaces the event's name and fields. `others` formats all other lines.
+    A line about the queue itself has the fields `part` and `about` in place of worker and job, such as "Scheduler" and
+    "Recovery". If the line has a field `text`, this is shown in place of the event's name and fields. `others` formats
+    all other lines.
     """
 
     def __init__(self, others: structlog.types.Processor) -> None:
@@ -160,22 +176,24 @@ def add_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Muta
 
 
 def hide_secrets(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide secrets by key name at any depth, and by pattern in texts: tokens, e-mail addresses, passwords in URLs."""
+    """Hide secrets in a log line: values whose key names a secret, at any depth, and tokens, e-mail addresses and
+    passwords of URLs in any text."""
     return {key: _hidden(key, value, 0) for key, value in event.items()}
 
 
-def _hidden_in(text: str) -> str:
+def hidden_in(text: str) -> str:
+    """Hide secrets that are recognized by their shape: tokens, e-mail addresses, passwords in URLs."""
     for shape in (_CREDENTIALS_IN_URL, _JWT, _REFRESH_TOKEN, _EMAIL):
-        text = shape.sub(_HIDDEN, text)
+        text = shape.sub(HIDDEN, text)
     return text
 
 
 def _hidden(key: object, value: Any, depth: int) -> Any:
     # Numbers under such a key (`token_count`) are not secrets.
     if isinstance(key, str) and isinstance(value, str | bytes | list | tuple) and _SECRET_KEY.search(key):
-        return _HIDDEN
+        return HIDDEN
     if isinstance(value, str):
-        return _hidden_in(value)
+        return hidden_in(value)
     if depth >= _DEPTH_MAX:
         return "…" if isinstance(value, Mapping | list | tuple) else value
     if isinstance(value, Mapping):

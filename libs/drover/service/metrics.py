@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import accumulate
+from math import nan
 from pathlib import Path
 from typing import Final
 
@@ -32,15 +33,26 @@ DISK_SIZE: Final = Gauge("drover_disk_size_bytes", "Size of the disk with this f
 
 
 def show_process(health: Health, services: Iterable[str]) -> None:
-    """Expose the services of this process and whether it is ready, evaluated at every scrape."""
+    """Expose as metrics which services this process runs, and whether it is ready. Readiness is evaluated at every
+    scrape."""
     READY.set_function(lambda: float(not health.not_ready()))
     for service in services:
         SERVICE.labels(service, version("drover")).set(1)
 
 
 def show_disk(name: str, folder: Path) -> None:
-    DISK_FREE.labels(name).set_function(lambda: shutil.disk_usage(folder).free)
-    DISK_SIZE.labels(name).set_function(lambda: shutil.disk_usage(folder).total)
+    """Expose the free space and the size of the disk with this folder; NaN while the folder cannot be read, such as one
+    on a disk that is not mounted, because all other metrics must still be served."""
+
+    def usage() -> tuple[float, float]:
+        try:
+            found = shutil.disk_usage(folder)
+        except OSError:
+            return nan, nan
+        return found.free, found.total
+
+    DISK_FREE.labels(name).set_function(lambda: usage()[0])
+    DISK_SIZE.labels(name).set_function(lambda: usage()[1])
 
 
 class Timing:
@@ -74,7 +86,8 @@ class Timings(Collector):
         REGISTRY.register(self)
 
     def of(self, *labels: str) -> Timing:
-        """Return the `Timing` of these labels. Look it up once and keep it."""
+        """Return the `Timing` of these labels. Call this once and keep the result, so that measuring needs no
+        look-up."""
         return self._of.setdefault(labels, Timing())
 
     def describe(self) -> Iterator[Metric]:
@@ -126,7 +139,7 @@ class _HttpMetrics(Collector):
                     requests.add_metric([meter.route, meter.method, f"{status}xx"], count)
             if meter.limited:
                 limited.add_metric([meter.route, meter.method], meter.limited)
-            if any(meter.by_class):  # most of the hundreds of routes are rarely called, and each has 16 series
+            if any(meter.by_class):  # skip routes without calls: there are hundreds, and each has 16 series
                 meter.timing.add_to(durations, [meter.route, meter.method])
         yield requests
         yield limited
@@ -157,6 +170,6 @@ REGISTRY.register(_http)
 
 
 def route_meter(route: str, method: str) -> RouteMeter:
-    """Return the meter of a route, by its template such as `/api/devices/{id}`: there would be too many paths with
-    ids."""
+    """Return the meter of a route. `route`: its template, such as `/api/devices/{id}`. With the paths themselves, there
+    would be one metric for each id."""
     return _http.meters.setdefault((route, method), RouteMeter(route, method))

@@ -1,7 +1,7 @@
-"""Other names of our settings, from the users' own programs. They are fallbacks: our names come first.
+"""Other names for our settings: those that the users' own programs have. They are used only if our name is not set.
 
-Names such as MAX_RETRIES, from the file `.env.worker` in document 003 (the render queue), are very general. They are
-read only if the URL of nexrender is set, too, so that another program's variable cannot stop Drover.
+Names such as MAX_RETRIES, from the file `.env.worker` in document 003 (the render queue), are very general: another
+program's variable could stop Drover. So they are read only if the URL of nexrender is set, too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def renders(environ: Mapping[str, str]) -> bool:
 
 
 def fallbacks(environ: Mapping[str, str]) -> dict[str, Fallback]:
-    """Return settings that are set by their other names only, by our name."""
+    """Return the settings that are set only by another name, with our name as key."""
     names = CRON | NEXRENDER | (WORKER if renders(environ) else {})
     found = {ours: Fallback(environ[theirs], theirs) for theirs, ours in names.items() if environ.get(theirs)}
     if renders(environ) and not environ.get(NAS[NAS_MOUNT]):
@@ -65,14 +65,15 @@ def _nas(environ: Mapping[str, str]) -> Iterator[tuple[str, Fallback]]:
 
 
 def _below(mount: str, folder: str) -> str:
-    """Join mount point and folder. In document 003 `/broadcast/output` means a folder below the mount point."""
+    """Join mount point and folder, unless the folder is below the mount point already. In document 003
+    `/broadcast/output` means a folder below the mount point."""
     if not mount or not folder or folder == mount or folder.startswith(mount.rstrip("/") + "/"):
         return folder or mount
     return f"{mount.rstrip('/')}/{folder.lstrip('/')}"
 
 
 def unread(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return other names that are set but have no effect in any service, with the reason."""
+    """Return the other names that are set but have no effect in any service, each with the reason."""
     found = {name: why for name, why in MEANINGLESS.items() if environ.get(name)}
     for theirs, ours in SETTINGS.items():
         if not environ.get(theirs):

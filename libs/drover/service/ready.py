@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import ssl
 import sys
 from typing import Final
 
@@ -17,13 +18,14 @@ BODY_BYTES_MAX: Final = 4096
 
 
 def main() -> None:
-    sys.exit(ask(int(os.environ.get("DROVER_HTTP_PORT") or PORT_DEFAULT)))
+    tls = bool(os.environ.get("DROVER_TLS_CERT"))
+    sys.exit(ask(int(os.environ.get("DROVER_HTTP_PORT") or PORT_DEFAULT), tls=tls))
 
 
-def ask(port: int, host: str = "127.0.0.1") -> int:
+def ask(port: int, host: str = "127.0.0.1", *, tls: bool = False) -> int:
     """Ask the process whether it is ready, and return the exit code: 0 if it is. Otherwise print the reason, which
-    `docker inspect` shows."""
-    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+    `docker inspect` shows. `tls`: whether the process serves HTTPS."""
+    connection = _https(host, port) if tls else http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     try:
         connection.request("GET", PATH)
         answer = connection.getresponse()
@@ -36,6 +38,13 @@ def ask(port: int, host: str = "127.0.0.1") -> int:
         return 0
     sys.stdout.write(body + "\n")
     return 1
+
+
+def _https(host: str, port: int) -> http.client.HTTPSConnection:
+    # The certificate is for the name that others use, not for loopback, and we send nothing secret.
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
 
 
 if __name__ == "__main__":

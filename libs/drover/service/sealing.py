@@ -1,8 +1,9 @@
-"""Encrypts data that must not be readable in the log, such as personal fields and gfx data, with AES-256-GCM.
+"""Encrypts data that must not be readable in the log, with AES-256-GCM, and holds the keys from the settings (the
+ring).
 
-Each record is encrypted with its own data key, and the data key with a key from the settings (the ring). So changing
-the ring's key re-encrypts 32 bytes and not the content, and deleting the encrypted data key erases the record. Which
-data is sealed is decided elsewhere.
+`Sealer` encrypts each record with a data key of its own, and the data key with the ring. The encrypted data key is part
+of the record. So a record cannot be erased by destroying its key, because the log keeps both. Personal data must be
+erasable: `subject_sealing` encrypts it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class UnknownSealingKey(DroverError):
 
 
 class SealDamaged(DroverError):
-    """The sealed text was changed, belongs to another record, or the key with its id is a different one."""
+    """The sealed text cannot be opened: it was changed, or it belongs to another record, or the key in the settings is
+    not the one that sealed it although it has the same id."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -74,25 +76,26 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(_Envelope).decode
 
 
-class Sealer:
-    """Seals with the first key of the ring, and opens with any of its keys. It is immutable, so threads may share
-    it."""
+class Ring:
+    """The sealing keys of a context. Encrypts (wraps) other keys with its first key, and decrypts with any. It is
+    immutable, so threads may share it."""
 
-    def __init__(self, ring: dict[str, bytes]) -> None:
-        """`ring`: the raw keys by id. The first one seals."""
-        if not ring:
+    def __init__(self, keys: dict[str, bytes]) -> None:
+        """`keys`: the raw keys by id. The first one wraps."""
+        if not keys:
             raise SealingKeysUnusable("there is no key")
-        for kid, key in ring.items():
+        for kid, key in keys.items():
             if not _KEY_ID.match(kid):
                 raise SealingKeysUnusable("an id must be 1 to 32 letters, digits, dashes or underscores")
             if len(key) != KEY_BYTES:
                 raise SealingKeysUnusable(f"the key {kid} has {len(key)} bytes, not {KEY_BYTES}")
-        self._ring = {kid: AESGCM(key) for kid, key in ring.items()}
-        self._current = next(iter(ring))
+        self._keys = {kid: AESGCM(key) for kid, key in keys.items()}
+        self.current = next(iter(keys))
+        """The id of the key that wraps."""
 
     @classmethod
     def from_settings(cls, keys: Sequence[str]) -> Self:
-        """Make the sealer from `Settings.sealing_keys`, which have the form `id:base64`. The first key seals."""
+        """Make the ring from a setting such as `Settings.sealing_keys`, whose entries have the form `id:base64`."""
         ring: dict[str, bytes] = {}
         for number, entry in enumerate(keys, 1):
             kid, colon, text = entry.partition(":")
@@ -103,19 +106,48 @@ class Sealer:
             ring[kid] = _key_bytes(text, number)
         return cls(ring)
 
+    def wrap(self, data_key: bytes, *names: str) -> bytes:
+        """Encrypt a key with the ring's first key, whose id is `current`. `unwrap` needs this id and the same `names`
+        to decrypt it."""
+        nonce = os.urandom(NONCE_BYTES)  # random nonces are safe for up to 2^32 records under one key of the ring
+        return nonce + self._keys[self.current].encrypt(nonce, data_key, bound("key", *names, self.current))
+
+    def unwrap(self, kid: str, wrapped: bytes, *names: str) -> bytes:
+        """Decrypt a key. Raises UnknownSealingKey or SealDamaged."""
+        key = self._keys.get(kid)
+        if key is None:
+            raise UnknownSealingKey(kid)
+        try:
+            return key.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], bound("key", *names, kid))
+        except InvalidTag:
+            raise SealDamaged(f"it was changed, it belongs to another record, or {kid} is not the key it was") from None
+
+
+class Sealer:
+    """Seals with the first key of the ring, and opens with any of its keys. It is immutable, so threads may share
+    it."""
+
+    def __init__(self, ring: dict[str, bytes] | Ring) -> None:
+        """`ring`: the ring, or its raw keys by id. The first one seals."""
+        self.ring = ring if isinstance(ring, Ring) else Ring(ring)
+
+    @classmethod
+    def from_settings(cls, keys: Sequence[str]) -> Self:
+        return cls(Ring.from_settings(keys))
+
     def seal(self, plaintext: bytes, *, context: str, subject: str) -> str:
         """Encrypt data into a text that only `open` with the same context and subject can decrypt."""
         assert len(plaintext) <= PLAINTEXT_BYTES_MAX
         data_key, nonce = os.urandom(KEY_BYTES), os.urandom(NONCE_BYTES)
-        content = AESGCM(data_key).encrypt(nonce, plaintext, _bound("content", context, subject))
-        return self._text(self._wrap(data_key, context, subject), nonce, content)
+        content = AESGCM(data_key).encrypt(nonce, plaintext, bound("content", context, subject))
+        return self._text(self.ring.wrap(data_key, context, subject), nonce, content)
 
     def open(self, sealed: str, *, context: str, subject: str) -> bytes:
         """Decrypt a sealed text. Raises UnknownSealingKey or SealDamaged."""
         envelope = _parse(sealed)
-        data_key = self._unwrap(envelope, context, subject)
+        data_key = self.ring.unwrap(envelope.kid, envelope.wrap, context, subject)
         try:
-            return AESGCM(data_key).decrypt(envelope.nonce, envelope.ct, _bound("content", context, subject))
+            return AESGCM(data_key).decrypt(envelope.nonce, envelope.ct, bound("content", context, subject))
         except InvalidTag:
             raise SealDamaged("its content was changed") from None
 
@@ -123,30 +155,13 @@ class Sealer:
         """Encrypt the record's data key again with the first key of the ring. The content is not decrypted and stays
         the same."""
         envelope = _parse(sealed)
-        data_key = self._unwrap(envelope, context, subject)
-        if envelope.kid == self._current:
+        data_key = self.ring.unwrap(envelope.kid, envelope.wrap, context, subject)
+        if envelope.kid == self.ring.current:
             return sealed
-        return self._text(self._wrap(data_key, context, subject), envelope.nonce, envelope.ct)
+        return self._text(self.ring.wrap(data_key, context, subject), envelope.nonce, envelope.ct)
 
     def _text(self, wrap: bytes, nonce: bytes, content: bytes) -> str:
-        return _encode(_Envelope(VERSION, self._current, wrap, nonce, content)).decode()
-
-    def _wrap(self, data_key: bytes, context: str, subject: str) -> bytes:
-        nonce = os.urandom(NONCE_BYTES)  # random: safe for 2^32 records under one key of the ring
-        bound = _bound("key", context, subject, self._current)
-        return nonce + self._ring[self._current].encrypt(nonce, data_key, bound)
-
-    def _unwrap(self, envelope: _Envelope, context: str, subject: str) -> bytes:
-        key = self._ring.get(envelope.kid)
-        if key is None:
-            raise UnknownSealingKey(envelope.kid)
-        nonce, wrapped = envelope.wrap[:NONCE_BYTES], envelope.wrap[NONCE_BYTES:]
-        try:
-            return key.decrypt(nonce, wrapped, _bound("key", context, subject, envelope.kid))
-        except InvalidTag:
-            raise SealDamaged(
-                f"it was changed, it belongs to another record, or {envelope.kid} is not the key it was"
-            ) from None
+        return _encode(_Envelope(VERSION, self.ring.current, wrap, nonce, content)).decode()
 
 
 def _parse(sealed: str) -> _Envelope:
@@ -163,9 +178,9 @@ def _parse(sealed: str) -> _Envelope:
     return envelope
 
 
-def _bound(part: str, *names: str) -> bytes:
-    """Make the associated data that ties the ciphertext to its record, so that it cannot be opened for another one. It
-    is JSON, so that no two lists of names give the same bytes."""
+def bound(part: str, *names: str) -> bytes:
+    """Make the associated data of a ciphertext. It names the record, so that the ciphertext cannot be opened as that of
+    another record. It is JSON, so that no two lists of names give the same bytes."""
     return _encode((VERSION, part, *names))
 
 

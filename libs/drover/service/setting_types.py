@@ -123,6 +123,7 @@ ClaimValues = Annotated[
 ClaimName = Annotated[str, text("the name of a claim", r"^[A-Za-z0-9_:/.-]{1,128}\Z", example="drover_role")]
 AccessSeconds = Annotated[int, between(60, 3600, "seconds", example="900")]
 Days = Annotated[int, between(1, 365, "days", example="30")]
+PictureCount = Annotated[int, between(1, 10_000, example="50")]
 SessionCount = Annotated[int, between(1, 100, example="5")]
 HttpUrl = Annotated[
     str,
@@ -177,6 +178,12 @@ MountPoint = Annotated[
 Folder = Annotated[
     str, text("a folder or file by its whole path", r"^[^\x00-\x1f]+\Z", chars_max=1000, example="/mnt/ae")
 ]
+CertificateFile = Annotated[
+    str, text("a certificate in a PEM file", r"^[^\x00-\x1f]+\Z", chars_max=1000, example="/etc/drover/tls.crt")
+]
+PrivateKeyFile = Annotated[
+    str, text("a private key in a PEM file", r"^[^\x00-\x1f]+\Z", chars_max=1000, example="/etc/drover/tls.key")
+]
 Word = Annotated[str, text("a text of one line", r"^[^\x00-\x1f]+\Z", chars_max=512, example="h264")]
 WorkerId = Annotated[
     str, text("up to 120 letters, digits, dots, dashes and underscores", r"^[A-Za-z0-9._-]{1,120}\Z", example="ae-1")
@@ -230,6 +237,15 @@ SlackUrl = Annotated[
 MinSeverity = Annotated[
     Literal["warning", "critical"], Meta(description="warning (all of them) or critical", examples=["critical"])
 ]
+Origin = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+\Z", max_length=255)]
+Origins = Annotated[
+    tuple[Origin, ...],
+    Meta(
+        max_length=64,
+        description="origins (scheme, host and port, without a path; no *), separated by commas",
+        examples=["https://app.example.com,http://localhost:3000"],
+    ),
+]
 AnonLevel = Annotated[
     Literal["off", "read", "agent", "full"],
     Meta(description="off, read, agent or full", examples=["agent"]),
@@ -257,6 +273,7 @@ Seconds = Annotated[float, Meta(gt=0, le=600, description="seconds, above 0 and 
 Connections = Annotated[int, between(1, 200, example="8")]
 Rate = Annotated[float, Meta(gt=0, le=1_000_000, description="a number above 0, at most 1000000", examples=["5"])]
 Ratio = Annotated[float, between(0, 1, example="0.1")]
+EventCount = Annotated[int, between(1, 1_000_000, "a whole number", example="1000")]
 Burst = Annotated[int, between(1, 1_000_000, "a whole number", example="20")]
 Replicas = Annotated[Literal[1, 3, 5], Meta(description="1, 3 or 5", examples=["3"])]
 Instance = Annotated[

@@ -1,8 +1,8 @@
 """Exports spans by OTLP over HTTP if an address is set. Needs `drover[otel]`.
 
-`tracing` makes the spans and their ids, because the ids are in the log. OpenTelemetry's library only sends them, and
-reads the standard variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, …). Our own bounded queue is
-between both: the event loop appends to it, and a thread sends.
+`tracing` makes the spans and their ids itself, because the ids are in the log. OpenTelemetry's library only sends the
+spans, and reads the standard variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, …). A bounded queue
+of our own is between both: the event loop appends to it, and a thread sends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STANDARD: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACES_PATH: Final = "/v1/traces"
 QUEUE_SPANS_MAX: Final = 8_192
-"""Maximum of spans in the queue. When it is full, the oldest are dropped: spans are only a sample."""
+"""The maximum number of spans in the queue. When it is full, the oldest are dropped: losing some spans does no harm."""
 BATCH_SPANS_MAX: Final = 512
 SEND_EVERY_S: Final = 1.0
 FLUSH_S: Final = 5.0
@@ -57,7 +57,7 @@ async def exporting_spans(
     environ: Mapping[str, str] = os.environ,
     exporter: SpanExporter | None = None,
 ) -> AsyncIterator[bool]:
-    """Record and export spans while the block runs. Yields False if exporting is switched off.
+    """Record and export spans while the block runs. Yields True, or False if exporting is switched off.
 
     `exporter`: replaces OTLP in tests.
     """
@@ -70,7 +70,7 @@ async def exporting_spans(
     except ImportError as error:
         if endpoint:
             raise OpenTelemetryMissing from error
-        # The standard variables may be meant for other programs: they must not stop this process.
+        # The standard variables may be meant for other programs, so a missing library is only a warning.
         log.warning("spans_not_exported", why="pip install 'drover[otel]', or unset OTEL_EXPORTER_OTLP_ENDPOINT")
         yield False
         return
@@ -83,7 +83,7 @@ async def exporting_spans(
 
 
 class _Shipping:
-    """Exports spans in a thread. Create it in the process that records the spans: a forked child process has no such
+    """Exports spans in a thread. Create it in the same process that records the spans, because a fork does not copy the
     thread."""
 
     def __init__(self, exporter: SpanExporter, converted: Callable[[tracing.Span], ReadableSpan]) -> None:
@@ -163,8 +163,8 @@ def _opened(endpoint: str | None, instance: str, services: Sequence[str], export
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """Return the URL for traces, by the OTLP standard, for the base address of a collector. None: the standard
-    variables decide."""
+    """Return the URL for traces that the OTLP standard derives from a collector's base address. None if there is no
+    base address: then OpenTelemetry reads the standard variables."""
     if endpoint is None or endpoint.endswith(TRACES_PATH):
         return endpoint
     return endpoint.rstrip("/") + TRACES_PATH

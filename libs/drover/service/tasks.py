@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 CANCEL_AGAIN_S: Final = 1.0
-"""How long a task may clean up after a cancel. Then it is cancelled again."""
+"""How many seconds a cancelled task may take to end before it is cancelled again."""
 
 
 async def end(*tasks: asyncio.Future[Any]) -> None:
@@ -28,7 +28,7 @@ async def end(*tasks: asyncio.Future[Any]) -> None:
 async def in_background(
     work: Coroutine[Any, Any, None], *, name: str | None = None
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a coroutine in the background while the block runs."""
+    """Run a coroutine as a task for the length of the block. On exit the task is cancelled."""
     task = asyncio.create_task(work, name=name)
     try:
         yield task

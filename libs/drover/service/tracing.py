@@ -1,7 +1,7 @@
 """W3C trace context: parses and makes `traceparent`, makes child spans, records spans.
 
-Spans are recorded only if `drover.service.spans` has set `recorder`. Events carry the traceparent of their command, so
-every process finds the parent of its spans by itself.
+Spans are recorded only if `drover.service.spans` has set `recorder`. Events carry the `traceparent` of their command,
+so every process that reads them knows the parent of its own spans.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ODD: Final = frozenset("13579bdf")
 """The last characters that a `traceparent` with the sampled flag can have."""
 
 COMMIT: Final = "commit"
-"""The name of a commit's span, which is a child of its command's span. The projector computes the span's id from the
-command's trace in the events."""
+"""The name of a commit's span. It is a child of its command's span. Its id is derived from the command's trace, which
+is in the events, so the projector can compute the id without asking the writer."""
 
 recorder: Callable[[Span], None] | None = None
-"""Called with each finished span. None: spans are not recorded, and none are made."""
+"""The function that gets each finished span. None: no spans are made."""
 ratio: float = 1.0
 """The share of new traces that is recorded, from 0 to 1."""
 
@@ -58,12 +58,12 @@ class Trace(msgspec.Struct, frozen=True):
 
 def new_trace() -> Trace:
     ids = os.urandom(24).hex()
-    # The last half of the id decides, as in TraceIdRatioBased of OpenTelemetry.
+    # The second half of the trace id decides whether it is sampled, as in TraceIdRatioBased of OpenTelemetry.
     return Trace(ids[:32], ids[32:], "01" if ratio >= 1 or int(ids[16:32], 16) < ratio * 2**64 else "00")
 
 
 def sampled_place(header: str) -> Trace | None:
-    """Parse a traceparent that we made, if its trace is recorded; None otherwise, at almost no cost."""
+    """Parse a `traceparent` that we made. Returns None, at almost no cost, if its trace is not recorded."""
     return parse(header) if header[-1:] in _ODD else None
 
 
@@ -79,7 +79,8 @@ def parse(header: str) -> Trace | None:
 
 
 class _Place(msgspec.Struct):
-    """The trace of a task. The tasks that it starts share this object, so that all of them see one trace."""
+    """The trace of a request or command. All tasks that work on it share this object, so that they see the same
+    trace."""
 
     header: str | None
     trace: Trace | None = None
@@ -90,14 +91,16 @@ _place: ContextVar[_Place] = ContextVar("trace")
 
 
 def begin(header: str | None) -> _Place:
-    """Begin a request or command in this task. Its trace is made on first use, which heartbeats never need."""
+    """Begin a request or command in this task. Its trace is made only when somebody asks for it; heartbeats never
+    do."""
     place = _Place(header)
     _place.set(place)
     return place
 
 
 def current() -> Trace | None:
-    """Return the trace of this task's request or command: the caller's or a new one. None outside of any."""
+    """Return the trace of this task's request or command. It continues the caller's trace or is a new one. None: this
+    task works on neither."""
     place = _place.get(None)
     if place is None:
         return None
@@ -168,8 +171,8 @@ def _ns(seconds: float) -> int:
 
 
 def end_request(place: _Place, name: str, started: float, attributes: Mapping[str, Any], *, failed: bool) -> None:
-    """End the request that `begin` began. If nobody used its trace and the caller sent none, nothing is recorded, which
-    keeps heartbeats and polls cheap."""
+    """End the request that `begin` began, and record its span. If nobody asked for its trace and the caller sent none,
+    nothing is recorded, which keeps heartbeats and polls cheap."""
     used = place.trace is not None
     if not used and not place.header:
         return

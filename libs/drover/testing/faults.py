@@ -10,7 +10,8 @@ from typing import Final
 CHUNK_BYTES: Final = 65_536
 
 Cut = Callable[[bytes], int | None]
-"""Given the next bytes of a direction, returns how many of them still pass before the cut; None: all of them."""
+"""Decides whether to cut a connection. It gets the next bytes in one direction, and returns how many of them still pass
+before the cut. None: all of them pass, and the connection is not cut."""
 
 
 class FaultyLine:

@@ -32,6 +32,8 @@ class Scenario:
         self.decider = decider
         self.state = decider.initial()
         self.now = now
+        self.by = ""
+        """The actor of the events that are recorded from now on."""
         self.decision: Decision = Decision()
         self._n = 0
         self._codec = Codec.of(decider)
@@ -65,7 +67,7 @@ class Scenario:
         return self
 
     def ticked(self) -> Scenario:
-        """Tick until nothing is due, as the writer would. `decision` has all events."""
+        """Tick until nothing is due, as the writer would. Afterwards `decision` has the events of all these ticks."""
         events: list[Event] = []
         for _ in range(TICKS_MAX):
             deadline = self.decider.next_deadline(self.state)
@@ -103,8 +105,8 @@ class Scenario:
 
     def _fold(self, event: Event) -> None:
         self._n += 1
-        event.n, event.at = self._n, self.now
-        # Every event of every test also goes through the wire form.
+        event.n, event.at, event.by = self._n, self.now, event.by or self.by
+        # Encode and decode each event as the log does, so that every scenario also tests this.
         (event,) = self._codec.decode(self._codec.encode([event]))
         self.state = self.decider.evolve(self.state, event)
 

@@ -25,8 +25,8 @@ _Factory = Callable[[], asyncio.BaseProtocol]
 
 
 class SimulatedLoop(VirtualTimeLoop):
-    """`latency_s` is called for each piece of data, and returns its delay. If it is random with a seed, each seed gives
-    another order of events, and the same order in each run."""
+    """The event loop. `latency_s` is called for each piece of data, and returns its delay in seconds. If it is random
+    with a seed, each seed gives another order of events, and the same seed always gives the same order."""
 
     def __init__(self, latency_s: Callable[[], float] | None = None) -> None:
         super().__init__()

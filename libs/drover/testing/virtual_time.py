@@ -28,7 +28,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual_s
 
     def now(self) -> datetime:
-        """Return noon of the scenarios' day plus the virtual time that has passed."""
+        """Return the current virtual time: `scenario.NOON` plus the virtual seconds that have passed."""
         return NOON + timedelta(seconds=self._virtual_s)
 
     def skip(self, seconds: float) -> None:

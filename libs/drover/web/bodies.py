@@ -3,12 +3,14 @@ a 500."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from prometheus_client import Counter
 
 from drover.web.errors import ApiError, invalid, too_large
 
@@ -18,6 +20,10 @@ JSON_TYPES: Final = frozenset(
     {"application/json", "application/vnd.pgrst.object+json", "application/vnd.pgrst.array+json"}
 )
 _SHOWN_CHARS_MAX: Final = 200
+BODY_WITHIN_S: Final = 10.0
+"""How many seconds a whole body may take to arrive. Without this limit, a client that sends a byte now and then would
+hold a connection and the memory of its request for ever."""
+SLOW_BODIES: Final = Counter("drover_http_slow_bodies_total", "Requests dropped because their body arrived too slowly")
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -37,24 +43,47 @@ async def read_body(request: web.Request) -> bytes:
             f"Content-Type {media[:64]} is not supported",
             hint="Send JSON, with the header Content-Type: application/json.",
         )
-    length = headers.get("Content-Length")
+    return await read_bytes(request)
+
+
+async def read_bytes(request: web.Request, bytes_max: int | None = None) -> bytes:
+    """Read the bytes of a body of any type. If it does not arrive in time, the connection is dropped. `bytes_max`: the
+    route's own limit, instead of the application's."""
+    if bytes_max is not None:
+        request = request.clone(client_max_size=bytes_max)
+    length = request.headers.get("Content-Length")
     if length is not None and int(length) > request.client_max_size:
         raise too_large(request.client_max_size)
     try:
         content = request.content
         if not content.is_eof():
-            return await request.read()
-        # A small body is usually here as a whole, so skip the loops of `read`.
+            async with asyncio.timeout(BODY_WITHIN_S):
+                return await request.read()
+        # A small body has usually arrived completely, so skip the loops of `read`.
         raw = content.read_nowait()
+    except web.HTTPRequestEntityTooLarge as error:  # it has no Content-Length
+        raise too_large(request.client_max_size) from error
     except (HttpProcessingError, web.RequestPayloadError) as error:  # a broken chunk, a broken gzip
         raise invalid("The body cannot be read") from error
-    if len(raw) > request.client_max_size:  # decompressed, it may exceed the declared length
+    except TimeoutError as error:
+        SLOW_BODIES.inc()
+        _drop(request)
+        raise ConnectionResetError("The body did not arrive in time") from error
+    if len(raw) > request.client_max_size:  # a decompressed body may be longer than its Content-Length
         raise too_large(request.client_max_size)
     return raw
 
 
+def _drop(request: web.Request) -> None:
+    """Log why, and close the connection. An error answer is no use here: aiohttp would go on reading the body."""
+    if request.transport is not None:
+        request.transport.write(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        request.transport.close()
+
+
 class Body(Generic[T]):
-    """A decoder for one type of body. A valid body is decoded once; only if that fails, the reason is searched for."""
+    """A decoder for one type of body. A valid body is decoded once. Only if that fails, the wrong field is searched
+    for."""
 
     def __init__(self, shape: type[T]) -> None:
         self._shape = shape
@@ -95,7 +124,8 @@ class Body(Generic[T]):
             raise self._reason(parsed, error, prefix=prefix) from error
 
     def _reason(self, parsed: Any, error: Exception, prefix: str = "") -> ApiError:
-        """Find which field is wrong, by trying each one, because the decoder tells it only in its message."""
+        """Find the wrong field by converting each field alone, because msgspec names it only in the text of its
+        message."""
         if not isinstance(parsed, dict):
             return invalid("The body must be a JSON object", field=prefix.rstrip(".") or None, value=_shown(parsed))
         fields = {field.encode_name: field for field in msgspec.structs.fields(self._shape)}

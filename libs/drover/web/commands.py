@@ -26,7 +26,7 @@ from drover.web.freshness import Freshness, Waiter
 from drover.web.idempotency import HEADER, command_id
 
 LOCAL_WAIT_S: Final = 1.0
-"""How long an answer waits until this process itself has folded the request's write, in seconds."""
+"""How long an answer waits, in seconds, until this process's own copy of the state includes the request's write."""
 
 Validate = Callable[[Any], Rejection | None]
 Recall = Callable[[Command, Rejected], Awaitable[Outcome]]
@@ -59,7 +59,8 @@ def _valid(command: Any) -> None:
 
 
 class CommandClient:
-    """Sends commands with id, actor and trace to one partition of a context, and notes the positions of its writes."""
+    """Sends commands with id, actor and trace to one partition of a context, and remembers the positions of its
+    writes."""
 
     def __init__(
         self,
@@ -73,10 +74,9 @@ class CommandClient:
         codes: Mapping[str, str] = MappingProxyType({}),
         recall: Recall | None = None,
     ) -> None:
-        """`freshness` delays reads until they show the write. `local` is this process's own position in
-        the context. `validate` finds commands that can never be accepted. `codes` renames codes of rejections.
-        `recall` answers commands about work that the writer does not know, such as `ForgottenWork.answer`.
-        """
+        """`freshness` delays reads until they show the write. `local` tells how far this process itself has folded the
+        context. `validate` finds commands that can never be accepted. `codes` renames codes of rejections. `recall`
+        answers commands about work that the writer does not know, such as `ForgottenWork.answer`."""
         self._bus = bus
         self.context = context
         self.partition = partition
@@ -96,12 +96,13 @@ class CommandClient:
     async def answer(
         self, command: Command, request: web.Request, principal: Principal, *, raw: bytes, status: int = 200
     ) -> web.Response:
-        """Send the command of a request, and answer with what it recorded. `raw`: the body of the request."""
+        """Send the command of a request, and answer with its result. `raw`: the body of the request."""
         done = await self.send(command, request_origin(request, principal, raw=raw))
         return json_answer(done.result, status=status, headers=self.position_headers(done.position))
 
     async def outcome(self, command: Command, origin: Origin, *, target: str = "") -> Outcome:
-        """Like `send`, but without validation, for callers who handle rejections. `target`: the row that it changes."""
+        """Like `send`, but without validation, and a rejection is returned, not raised. `target`: the row that the
+        command changes."""
         trace = current()
         outcome = await self._bus.send(
             self.context,
@@ -120,7 +121,7 @@ class CommandClient:
     async def outcomes(
         self, commands: Sequence[Command], origin: Origin, *, targets: Sequence[str] | None = None
     ) -> list[Outcome]:
-        """Send several commands at once (the bus batches them), each with its own id.
+        """Send several commands at once (the bus batches them), each with its own id, and return their outcomes.
 
         `targets`: the row that each command changes, for writes whose body does not name it. Without them, a second
         PATCH with the same Idempotency-Key and body, but another filter, would count as a repeat of the first.
@@ -147,10 +148,11 @@ class CommandClient:
 
     def position_headers(self, position: int) -> dict[str, str]:
         """Return headers that tell the client the log position of its write; empty if nothing was written."""
-        return _headers({self.place: position})
+        return position_headers({self.place: position})
 
     async def readable(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Wait, as a read does, until the read model has every earlier write. Returns headers for the answer."""
+        """Wait, as a read does, until the read model has every earlier write. Returns the headers that belong into the
+        answer."""
         return {} if self._freshness is None else (await self._freshness.wait(headers, self.context)).headers
 
     async def known_here(self) -> None:
@@ -187,11 +189,9 @@ class PartitionedClient:
     async def send_all(
         self, commands: Sequence[Command], origin: Origin, *, owner: str | None = None
     ) -> tuple[list[Any], dict[str, str]]:
-        """Send several commands to an owner's partition or, without an owner, to every partition. Returns all results
-        and headers.
-
-        Raises the first rejection, with the positions of everything that was written nevertheless.
-        """
+        """Send several commands to the partition of `owner`. Without an owner, send them to every partition. Returns
+        all results, and headers with the positions. Raises the first rejection; its headers have the positions of the
+        commands that were accepted nevertheless."""
         clients = list(self._clients.values()) if owner is None else [self.of(owner)]
         clients[0].check(*commands)
         asked = [(client, index, command) for client in clients for index, command in enumerate(commands)]
@@ -201,7 +201,7 @@ class PartitionedClient:
         written: dict[str, int] = {}
         for (client, _, _), outcome in zip(asked, outcomes, strict=True):
             written[client.place] = max(outcome.position, written.get(client.place, 0))
-        headers = _headers(written)
+        headers = position_headers(written)
         for (client, _, _), outcome in zip(asked, outcomes, strict=True):
             if isinstance(outcome, Rejected):
                 error = client.refusal(outcome)
@@ -210,6 +210,7 @@ class PartitionedClient:
         return [outcome.result for outcome in outcomes if isinstance(outcome, Accepted)], headers
 
 
-def _headers(positions: Mapping[str, int]) -> dict[str, str]:
+def position_headers(positions: Mapping[str, int]) -> dict[str, str]:
+    """Return headers that tell the client the log positions of its writes; empty if nothing was written."""
     written = {place: position for place, position in positions.items() if position}
     return {POSITION_HEADER: format_position(written)} if written else {}

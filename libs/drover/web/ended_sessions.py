@@ -1,7 +1,7 @@
-"""Reads from the log which sessions of people have ended: their access tokens are refused before they expire.
+"""Reads from the log which sessions of people have ended. Their access tokens are refused even before they expire.
 
-While the log cannot be read, a person who was signed out can go on until the token expires, at most 15 minutes. Nothing
-else depends on this list.
+While the log cannot be read, a person who was signed out can go on until their token expires, at most 15 minutes.
+Nothing else depends on this list.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _decode: Final = msgspec.json.Decoder(_Line).decode
 
 
 class EndedSessions:
-    """The sessions that have ended. Follows identity's log, from one token lifetime ago."""
+    """The sessions that have ended. It follows the log of the context `identity`, starting at the moment one token
+    lifetime ago."""
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ is PostgREST's: always `{code, message, details, hint}`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -17,10 +18,11 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code, DroverError
 
 RETRY_AFTER_S: Final = {503: 2, 429: 60}
-"""The default Retry-After by status, in seconds. That of a 503 is short: an election of a leader takes seconds, and a
-full queue of commands empties within a second. That of a 429 is as long as an agent waits if it gets no Retry-After."""
+"""The default Retry-After in seconds, by status. For 503 it is short: electing a leader takes seconds, and a full queue
+of commands empties within a second. For 429 it is the time that an agent waits if it gets no Retry-After."""
 LOG_FULL_RETRY_AFTER_S: Final = 15
-"""The Retry-After of LOG_FULL: a person has to make room, and the writer looks for room about this often."""
+"""The Retry-After of LOG_FULL, in seconds. A person has to make room, and the writer checks about this often whether
+there is room again."""
 
 STATUS: Final[dict[str, int]] = {
     Code.VALIDATION_ERROR: 400,
@@ -63,7 +65,7 @@ class ApiError(DroverError):
         headers: dict[str, str] | None = None,
         plain: tuple[str, str] | None = None,
     ) -> None:
-        """`plain`: another code and message for the same error under `/api` and `/auth`. By default they are those of
+        """`plain`: the code and message under `/api` and `/auth`, if they differ there. None: the same as under
         `/rest`."""
         super().__init__(f"{status} {code}: {message}")
         self.status = status
@@ -148,11 +150,14 @@ def internal(trace_id: str | None) -> ApiError:
 def refused(rejected: Rejected, trace_id: str | None) -> ApiError:
     """Make the HTTP error for the rejection of a command."""
     status = STATUS.get(rejected.code)
-    if status is None:  # from a newer writer, or missing in the table: clients see a 500, so log it for us
+    if status is None:  # a code of a newer writer, or one that the table lacks: clients see a 500, so log it for us
         log.error("unknown_rejection", code=rejected.code, message=rejected.message, details=rejected.details)
     if status is None or status == 500:
         return internal(trace_id)
-    return ApiError(status, rejected.code, rejected.message, details=rejected.details)
+    error = ApiError(status, rejected.code, rejected.message, details=rejected.details)
+    if rejected.details and (seconds := rejected.details.get("retry_after_s")) is not None:
+        error.headers["Retry-After"] = str(math.ceil(seconds))
+    return error
 
 
 def from_http(error: web.HTTPException) -> ApiError:

@@ -1,7 +1,7 @@
-"""Answers commands about work that ended so long ago that its writer has forgotten it, from the read model.
+"""Answers, from the read model, commands about work that ended so long ago that its writer has forgotten it.
 
-A state remembers a window of ended work only. A late report must get the same answer outside this window as within it:
-otherwise its sender would repeat it for ever.
+A writer's state remembers only a window of ended work. A late report about older work must get the same answer as one
+within the window: otherwise its sender would repeat it for ever.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ class Row(Protocol):
     """A row of ended work."""
 
     def revive(self) -> Any | None:
-        """Make a state that has this work only; None if the row does not show its end."""
+        """Make a state of the decider that contains only this work. None if the row does not show how the work
+        ended."""
 
 
 class Kind(msgspec.Struct, frozen=True):
     """A kind of work, and where its rows are."""
 
     name: str
-    """For messages to people, such as `job`."""
+    """The name of the kind in messages to people, such as `job`."""
     relation: str
     row: type[msgspec.Struct]
-    """The columns to read. It has the methods of `Row`."""
+    """The type of a row: its fields are the columns to read, and it has the methods of `Row`."""
     key: str
-    """The field of its commands that has its id."""
+    """The field of the commands that contains the id of the work."""
 
 
 class ForgottenWork:
-    """Answers for one context. The answer is that of the decider, on a state that has the row's work only."""
+    """Answers for one context. It rebuilds a state from the row of the work, and lets the decider answer the command on
+    that state."""
 
     def __init__(
         self,
@@ -54,8 +56,8 @@ class ForgottenWork:
         is_known: Callable[[str], bool] = lambda id_: False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`is_known`: whether this process itself sees the work with this id. Then it is not forgotten, and the writer
-        has refused the command for another reason."""
+        """`is_known`: whether this process's own state has the work with this id. If so, the work is not forgotten: the
+        writer has refused the command for another reason, and its answer stands."""
         self._pool = pool
         self._decider = decider
         self._kinds = kinds

@@ -17,9 +17,18 @@ JOB: Final = Kind("job", "jobs", JobRow, "job_id")
 TEST: Final = Kind("test", "saju_tests", TestRow, "test_id")
 ASSIGNMENT: Final = Kind("assignment", "job_assignments", AssignmentRow, "assignment_id")
 
+_OF_A_JOB: Final = (
+    c.PauseJob,
+    c.ResumeJob,
+    c.PrioritizeJob,
+    c.RunJobNext,
+    c.ScheduleJob,
+    c.DeactivateJob,
+    c.CancelJob,
+)
 FLEET_WORK: Final[Mapping[type[Command], Kind]] = MappingProxyType(
     {
-        **dict.fromkeys((c.PauseJob, c.ResumeJob, c.DeactivateJob, c.CancelJob), JOB),
+        **dict.fromkeys(_OF_A_JOB, JOB),
         **dict.fromkeys(
             (c.CancelAssignment, c.ReportRunning, c.ReportCompleted, c.ReportPending, c.ReportFailed), ASSIGNMENT
         ),

@@ -1,12 +1,11 @@
-"""Read your writes over HTTP: a read shows every write that was acknowledged before it, by any process to any caller.
+"""Read your writes over HTTP: a read shows every write that was acknowledged before it, whichever process and caller
+wrote.
 
-A read waits until its read model has every commit that this process knows of. After a second it is answered anyway,
-with the header `Drover-Behind`. If the read model is already more than a second behind, the read does not wait.
-
-A read model that is being built is not read at all: 503 READ_MODEL_REBUILDING.
-
-A read that names a position (`Drover-Min-Position`) first waits for that one, and is refused with 503 if it does not
-come in time.
+- A read waits until its read model has every commit that this process knows of. After a second it is answered anyway,
+  with the header `Drover-Behind`. If the read model is already more than a second behind, the read does not wait.
+- A read that names a position (`Drover-Min-Position`) first waits for that one, and is refused with 503 if it does not
+  come in time.
+- A read model that is being built is not read at all: 503 READ_MODEL_REBUILDING.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ HARD_WAIT_S: Final = 2.0
 SOFT_WAIT_S: Final = 1.0
 """How long a read waits for earlier writes, in seconds. After that it is answered with `Drover-Behind`."""
 HARD_WAITS_MAX: Final = 2_000
-"""How many reads may wait for a named position at once: anybody can name one that never comes."""
+"""How many reads may wait at once for a position that they name. It is bounded, because anybody can name a position
+that never comes."""
 
 
 class Waiter(Protocol):
@@ -51,13 +51,14 @@ class Readable(Protocol):
 
 class Awaited(NamedTuple):
     shows: Mapping[str, int]
-    """By partition, the sequence up to which a read shows all commits from now on. Empty if the answer may be stale."""
+    """By partition, the sequence of the last commit that a read is sure to show from now on. Empty if the answer may be
+    stale."""
     headers: Mapping[str, str]
     """`Drover-Behind`, if the answer may be stale."""
 
 
 class Freshness:
-    """Delays reads of one read model until it has what was written before them."""
+    """Delays reads of one read model until the read model has every write that was acknowledged before the read."""
 
     def __init__(self, positions: Waiter, newest: Newest, forms: Readable | None = None) -> None:
         """`positions`: how far the read model is. `newest`: how far the logs are. `forms`: which read models can be
@@ -78,8 +79,8 @@ class Freshness:
     async def wait(self, headers: Mapping[str, str], *contexts: str) -> Awaited:
         """Wait before a read of these contexts. The returned headers belong into the answer.
 
-        Raises 503 READ_MODEL_BEHIND if the read model does not reach a position that the request names in time, and
-        503 READ_MODEL_REBUILDING if it is being built.
+        Raises 503 READ_MODEL_BEHIND if the read model does not reach, in time, a position that the request names.
+        Raises 503 READ_MODEL_REBUILDING if the read model is being built.
         """
         await self._demand_readable(contexts)
         await self.wait_named(headers, *contexts)
@@ -106,13 +107,15 @@ class Freshness:
             ) from error
 
     async def wait_named(self, headers: Mapping[str, str], *contexts: str) -> None:
-        """Wait only for the position that the request names. For polls, which come again soon anyway."""
+        """Wait only for the position that the request names, if any. For polls: they need not see the newest writes,
+        because they come again soon."""
         if (header := headers.get(MIN_POSITION_HEADER)) is not None:
             for context in contexts:
                 await self._wait_hard(header, context)
 
     async def _has_all_long_known(self, wanted: Mapping[str, int]) -> bool:
-        """Return False if the read model is more than a second behind, so that waiting is no use."""
+        """Whether the read model has every commit that this process has known for more than a second. If not, waiting
+        is no use."""
         long_known = {place: seq for place in wanted if (seq := self._newest.long_known(place))}
         return await self._reached(long_known, 0.0)
 

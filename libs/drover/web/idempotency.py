@@ -15,8 +15,8 @@ _DIGEST_BYTES: Final = 16
 
 
 def command_id(key: str | None, *, principal: str, route: str, body: bytes, target: str = "") -> str:
-    """Make the command id `<key, scoped by caller and route>~<digest of the body>`. By the digest the writer notices
-    when a key is used again for another request.
+    """Make the command id `<key, scoped by caller and route>~<digest of the body>`. With the digest, the writer notices
+    when a client uses the same Idempotency-Key for a request with another body.
 
     `principal`: the name of the caller. `target`: what the write changes if the route does not tell, such as the filter
     of a PATCH.

@@ -1,6 +1,7 @@
-"""The published keys of another issuer: fetched, cached, refreshed, with a bound on how often, whoever asks.
+"""The public keys that another issuer publishes (JWKS): fetches, caches and refreshes them. However many requests need
+a key, the issuer is asked at most every 30 s.
 
-An issuer outage ends no session: known keys stay valid for hours, and tokens that cannot be verified meanwhile get
+An outage of the issuer ends no session: known keys stay valid for hours. Tokens that cannot be verified meanwhile get
 503, not 401.
 """
 
@@ -30,8 +31,8 @@ KEYS_MAX: Final = 100
 RSA_BITS_MIN: Final = 2048
 REFRESH_EVERY_S: Final = 300.0
 REFRESH_AGAIN_S: Final = 30.0
-"""Minimum time between two refreshes, in seconds. Unknown key ids in tokens do not shorten it: anybody can invent
-one."""
+"""Minimum time between two refreshes, in seconds. A token with an unknown key id does not shorten it, because anybody
+can invent such an id."""
 KEYS_AGE_MAX_S: Final = 6 * 3600.0
 """How long cached keys are trusted while their issuer does not answer."""
 
@@ -59,7 +60,7 @@ class KeySet:
     """One issuer's keys, by id."""
 
     def __init__(self, fetch: Fetch, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock`: monotonic seconds."""
+        """`clock`: returns seconds that never go back."""
         self._fetch = fetch
         self._clock = clock
         self._keys: dict[str, Key] = {}
@@ -83,7 +84,8 @@ class KeySet:
         return None
 
     async def refresh(self) -> None:
-        """Ask the issuer, unless that just happened; concurrent callers share one request. Never raises."""
+        """Fetch the issuer's keys, unless that was tried in the last 30 s. Concurrent callers share one request. Never
+        raises."""
         if self._refreshing is None:
             if self._clock() - self._tried_at < REFRESH_AGAIN_S:
                 return
@@ -108,7 +110,7 @@ class KeySet:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep the keys fresh. Starting does not wait for the issuer."""
+        """Keep the keys fresh while the block runs. Entering it does not wait for the issuer."""
         task = asyncio.create_task(self._keep_fresh(), name="jwks-refresh")
         try:
             yield
@@ -122,7 +124,8 @@ class KeySet:
 
 
 def parse_keys(raw: bytes) -> dict[str, Key]:
-    """Return the usable keys of a key set. Others are skipped: issuers publish keys for other purposes, too."""
+    """Return the usable keys of a key set, by id. Other keys are skipped, because issuers publish keys for other
+    purposes, too."""
     try:
         listed = msgspec.json.decode(raw, type=_Set).keys
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -156,8 +159,8 @@ def _key(jwk: dict[str, Any]) -> Key | None:
 
 
 def fetch_from(url: str) -> Fetch:
-    """Return a function that fetches the key set within bounds: no redirects, no proxies from the environment, no
-    compression (zip bombs)."""
+    """Return a function that fetches the key set from a URL. It follows no redirects, uses no proxies from the
+    environment, and accepts no compression (zip bombs)."""
 
     async def fetch() -> bytes:
         try:

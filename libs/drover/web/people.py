@@ -1,31 +1,32 @@
-"""Verifies people's access tokens: those of the built-in issuer, and those of another issuer by its published keys.
+"""Verifies people's access tokens: those of the built-in issuer, and those of another issuer with its published keys.
 
-A verifier has fixed algorithms, and looks up a token's key id among its own keys only.
+Each verifier accepts fixed algorithms, and looks up the key id of a token only among its own issuer's keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 import jwt
 import msgspec
+from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec import Meta
 
+from drover.domain.identity.policy import USER_ID_CHARS_MAX
 from drover.service import access_tokens, api_keys, identity_keys
 from drover.service.api_keys import Role
 from drover.service.config import ConfigurationError
-from drover.service.identity_keys import IdentityKeys
 from drover.web.auth import Principal, demand_unexpired, invalid_token
 from drover.web.jwks import KeySet
 
 LEEWAY_S: Final = 30.0
 """How far the clock of another issuer may differ from ours, in seconds."""
-USER_ID_CHARS_MAX: Final = 200
 KID_CHARS_MAX: Final = 256
 
 _Moment = Annotated[float, Meta(gt=0, lt=1e12)]
-"""Seconds since 1970. Bounded, because Python's JSON accepts NaN and Infinity, which would never expire."""
+"""Seconds since 1970. It has bounds because Python's JSON accepts NaN and Infinity: a token with such an expiry would
+never expire."""
 
 # This module checks the claims itself: with the given clock, and expiry first.
 _SIGNATURE_ONLY: Final[jwt.types.Options] = {
@@ -39,16 +40,21 @@ _SIGNATURE_ONLY: Final[jwt.types.Options] = {
 }
 
 
+class PeopleKeys(Protocol):
+    def person_key(self, kid: str) -> ec.EllipticCurvePublicKey | None:
+        """Return the public key with this id, or None if Drover has none."""
+
+
 class BuiltIn:
     """Verifies the tokens that Drover itself issued."""
 
     issuer = access_tokens.ISSUER
 
-    def __init__(self, keys: IdentityKeys) -> None:
-        self._keys = keys.verifying
+    def __init__(self, keys: PeopleKeys) -> None:
+        self._keys = keys
 
     def verify(self, token: str, now: float) -> Principal:
-        key = self._keys.get(_kid_of(token))
+        key = self._keys.person_key(_kid_of(token))
         if key is None:
             raise invalid_token("The token names a key that this server does not have")
         claims = _claims(token, key, identity_keys.ALGORITHM)
@@ -136,8 +142,8 @@ class _ForeignClaims(msgspec.Struct):
 
 
 def _role(claimed: object) -> Role:
-    """Return the claimed role if it is one of people, else AUTHENTICATED: no issuer of people's tokens can grant the
-    role of the back office."""
+    """Return the claimed role if it is admin, operator or viewer, else AUTHENTICATED. So no issuer of people's tokens
+    can grant the role of the back office."""
     return next((role for role in access_tokens.PEOPLE if role.value == claimed), Role.AUTHENTICATED)
 
 
@@ -152,7 +158,7 @@ def _kid_of(token: str) -> str:
 
 
 def _claims(token: str, key: Any, algorithm: str) -> dict[str, Any]:
-    """Verify the signature and return the claims. The issuer was checked before, to find the key."""
+    """Verify the signature and return the claims. `iss` is not checked here: the verifier was chosen by it."""
     try:
         return jwt.decode(token, key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
     except (jwt.InvalidTokenError, ValueError, TypeError) as error:

@@ -30,8 +30,12 @@ class Verb(StrEnum):
     """Open the WebSocket for agents, whose relation in the table is `agent`, or a private channel of Realtime."""
 
 
+CHANGES: Final = frozenset({Verb.CREATE, Verb.UPDATE, Verb.DELETE})
+"""The actions that change something."""
+
+
 class Grant(msgspec.Struct, frozen=True):
-    """What a role may do with one relation, and with which limits."""
+    """Permission of a role for one action on one relation, with its limits."""
 
     role: Role
     relation: str
@@ -45,6 +49,13 @@ class Grant(msgspec.Struct, frozen=True):
 Level = Literal["off", "read", "agent", "full"]
 """What `DROVER_ANON` lets the anon key do. Each level includes those before it."""
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+
+
+ANON_DEPTH_MAX: Final = 1
+"""How deep the anon key may nest embeds: 1 is enough for an assignment with its job. The limit is low because the rows
+of nested embeds multiply."""
+ANON_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The maximum size of an answer to the anon key."""
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -103,13 +114,21 @@ _GFX_DATA: Final = "render_queue.gfx_data"
 """Permission to see gfx_data itself. Callers who may read the queue, but lack this permission, get null."""
 _RENDER_FILES: Final = "render_files"
 """Permission to see rendered files, which show what gfx_data contains."""
-_PRIVATE_CHANNELS: Final = "private_channels"
-"""Permission to listen and broadcast on private channels of Realtime. Everybody with a key may use public ones."""
+EVIDENCE: Final = "evidence"
+"""Permission for the pictures that phones send along with a failure. They are no relation of `/rest/v1`."""
+PRIVATE_CHANNELS: Final = "private_channels"
+"""Permission to listen and broadcast on private channels of Realtime."""
+PUBLIC_CHANNELS: Final = "public_channels"
+"""Permission to listen and broadcast on public channels of Realtime. All roles have it, but the anon key only if
+DROVER_ANON is not `off`."""
 _ANALYSES: Final = ("saju_tests", "users", "cleanup_runs", "cleanup_run_tests", "test_ledger")
 _ALARMS: Final = ("alarm", "user_info", "alarms_event", "push_subscriptions")
-"""The relations of reminders. `alarm` contains users' own texts, so only roles that support the users may read it."""
+"""The relations of reminders. `alarm` is apart, because it contains users' own texts: of people, only operators and
+admins may read it."""
 _OPERATIONS: Final = ("alerts", "events", "status", "moments", "dashboard")
 """The relations about operations. `dashboard` is everything that `/api` shows of the read models."""
+EXPORTS: Final = "exports"
+"""Permission to export all rows of a search as a file. The relation itself must be readable, too."""
 _FUNCTIONS: Final = (
     "rpc/claim_task_devices_for_pc",
     "rpc/fail_or_retry_task_device",
@@ -119,16 +138,18 @@ _FUNCTIONS: Final = (
 )
 
 _SEEN: Final = (*_FARM, *_VIEWS, *_OPERATIONS, *_RENDER, *_RENDER_VIEWS, *_ANALYSES, *_ALARMS[1:], "stream")
-"""The relations that people of any role may read. Add a new relation here to show it to people."""
+"""The relations that admins, operators and viewers may read. Add a new relation here to show it to them."""
 _WORKED_ON: Final = (*_FARM, *_QUEUE, *_RENDER)
-"""The relations that operators may write."""
+"""The relations that operators and admins may write."""
 _ERRANDS: Final = ("rpc/fail_or_retry_task_device", "rpc/fn_timeout_tasks_and_task_devices", "rpc/clear_render_cache")
 
 TABLE: Final = (
     _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.READ,), level="read"),
+    _Rule(Role.ANON, (PUBLIC_CHANNELS,), (Verb.CONNECT,), level="read"),
     _Rule(Role.ANON, ("devices",), (Verb.UPDATE,), _HEARTBEAT, level="agent"),
     _Rule(Role.ANON, ("job_assignments",), (Verb.UPDATE,), _REPORT, level="agent"),
     _Rule(Role.ANON, ("agent",), (Verb.CONNECT,), level="agent"),
+    _Rule(Role.ANON, (EVIDENCE,), (Verb.CREATE,), level="agent"),
     _Rule(Role.ANON, ("devices", "jobs", "job_assignments"), (Verb.CREATE,), level="full"),
     _Rule(Role.ANON, ("devices", "jobs"), (Verb.UPDATE,), level="full"),
     _Rule(Role.DEVICE, ("jobs",), (Verb.READ,)),
@@ -136,6 +157,7 @@ TABLE: Final = (
     _Rule(Role.DEVICE, ("devices",), (Verb.UPDATE,), _HEARTBEAT, own=True),
     _Rule(Role.DEVICE, ("job_assignments",), (Verb.UPDATE,), _REPORT, own=True),
     _Rule(Role.DEVICE, ("agent",), (Verb.CONNECT,), own=True),
+    _Rule(Role.DEVICE, (EVIDENCE,), (Verb.CREATE,), own=True),
     _Rule(Role.DEVICE, ("rpc/why",), (Verb.CALL,), own=True),
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_VIEWS, *_OPERATIONS), (Verb.READ,)),
     _Rule(Role.SERVICE_ROLE, (*_FARM, *_QUEUE), (Verb.CREATE, Verb.UPDATE)),
@@ -151,13 +173,18 @@ TABLE: Final = (
     _Rule(Role.SERVICE_ROLE, ("alarm", "user_info"), (Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
     _Rule(Role.SERVICE_ROLE, ("reminder_sending",), (Verb.UPDATE,)),
     _Rule(Role.SERVICE_ROLE, ("agent",), (Verb.CONNECT,)),
+    _Rule(Role.SERVICE_ROLE, (EVIDENCE,), (Verb.CREATE, Verb.READ)),
     _Rule(Role.SERVICE_ROLE, ("stream",), (Verb.READ,)),
-    *(_Rule(role, (_PRIVATE_CHANNELS,), (Verb.CONNECT,)) for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, (PRIVATE_CHANNELS,), (Verb.CONNECT,)) for role in (Role.SERVICE_ROLE, Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, (PUBLIC_CHANNELS,), (Verb.CONNECT,)) for role in Role if role is not Role.ANON),
     *(_Rule(role, _SEEN, (Verb.READ,)) for role in PEOPLE),
+    *(_Rule(role, (EVIDENCE,), (Verb.READ,)) for role in PEOPLE),
+    *(_Rule(role, (EXPORTS,), (Verb.READ,)) for role in (*PEOPLE, Role.SERVICE_ROLE)),
     *(_Rule(role, ("rpc/why",), (Verb.CALL,)) for role in PEOPLE),
     *(_Rule(role, ("me",), (Verb.READ, Verb.UPDATE, Verb.DELETE)) for role in PEOPLE),
     *(_Rule(role, _WORKED_ON, (Verb.CREATE, Verb.UPDATE)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, _ERRANDS, (Verb.CALL,)) for role in (Role.OPERATOR, Role.ADMIN)),
+    *(_Rule(role, ("alerts",), (Verb.UPDATE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, (_GFX_DATA, _RENDER_FILES), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, ("aep_compositions", "aep_field_mapping"), (Verb.DELETE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     *(_Rule(role, ("alarm",), (Verb.READ,)) for role in (Role.OPERATOR, Role.ADMIN)),
@@ -165,7 +192,9 @@ TABLE: Final = (
     *(_Rule(role, ("reminder_sending",), (Verb.UPDATE,)) for role in (Role.OPERATOR, Role.ADMIN)),
     _Rule(Role.ADMIN, ("accounts",), (Verb.READ, Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.ADMIN, ("sessions",), (Verb.READ, Verb.DELETE)),
-    _Rule(Role.ADMIN, ("keys",), (Verb.READ,)),
+    _Rule(Role.ADMIN, ("keys",), (Verb.READ, Verb.CREATE, Verb.UPDATE, Verb.DELETE)),
+    _Rule(Role.ADMIN, ("audit",), (Verb.READ,)),
+    _Rule(Role.ADMIN, ("erasures",), (Verb.CREATE,)),
     _Rule(Role.ADMIN, ("users",), (Verb.CREATE, Verb.UPDATE)),
     _Rule(Role.AUTHENTICATED, ("me",), (Verb.READ,)),
     *(_Rule(role, ("my_tests",), (Verb.READ, Verb.CREATE)) for role in (*PEOPLE, Role.AUTHENTICATED)),
@@ -173,6 +202,11 @@ TABLE: Final = (
         _Rule(role, ("my_alarms",), (Verb.READ, Verb.CREATE, Verb.UPDATE, Verb.DELETE))
         for role in (*PEOPLE, Role.AUTHENTICATED)
     ),
+)
+
+
+_ANON_RULES: Final = sorted(
+    (rule for rule in TABLE if rule.role is Role.ANON), key=lambda rule: LEVELS.index(rule.level)
 )
 
 
@@ -196,7 +230,7 @@ class Permissions:
 
     @classmethod
     def of(cls, settings: Settings) -> Permissions:
-        return cls(anon=settings.anon, anon_may_create_jobs=settings.anon_may_create_jobs)
+        return cls(anon=settings.anon_level, anon_may_create_jobs=settings.anon_may_create_jobs)
 
     def demand(self, principal: Principal, relation: str, verb: Verb) -> Grant:
         """Return the grant of a role for an action on a relation. Raises 403 if there is none."""
@@ -208,8 +242,13 @@ class Permissions:
     def may(self, principal: Principal, relation: str, verb: Verb) -> bool:
         return (principal.role, relation, verb) in self._grants
 
+    def anon_may(self, relation: str, verb: Verb) -> bool:
+        """Whether the anon key, which is in every phone, may do this."""
+        return (Role.ANON, relation, verb) in self._grants
+
     def sight(self, principal: Principal, relations: Mapping[str, Relation]) -> Sight:
-        """Return the relations that the caller may read, and for which of them only the rows of its own device."""
+        """Return the relations that the caller may read, with the columns and values that limit a device to its own
+        rows."""
         seen: dict[str, Relation] = {}
         only: dict[str, dict[str, str]] = {}
         for name, relation in relations.items():
@@ -221,6 +260,8 @@ class Permissions:
                 assert relation.owner is not None, f"{name} does not say which device owns a row"
                 only[name] = {relation.owner: principal.device_id}
             seen[name] = relation
+        if principal.role is Role.ANON:
+            return Sight(seen, only, depth_max=ANON_DEPTH_MAX, bytes_max=ANON_BYTES_MAX)
         return Sight(seen, only)
 
 
@@ -240,7 +281,7 @@ def check_columns(grant: Grant, columns: Iterable[str]) -> None:
 
 
 def check_own(grant: Grant, principal: Principal, device_id: str) -> None:
-    """Raise 403 if the grant is limited to the key's own device and this is another one."""
+    """Raise 403 if the grant is limited to the device of the caller's key, and `device_id` is another device."""
     if grant.own and device_id != principal.device_id:
         raise _denied(
             f"permission denied for table {grant.relation}: this key is bound to another device",
@@ -252,10 +293,27 @@ def check_own(grant: Grant, principal: Principal, device_id: str) -> None:
 
 
 def _denied(message: str, role: Role, relation: str, verb: Verb, **what: str) -> ApiError:
-    return ApiError(403, "42501", message, details={"role": role, "relation": relation, "verb": verb, **what})
+    details = {"role": role, "relation": relation, "verb": verb, **what}
+    hint = _anon_hint(relation, verb, what.get("column")) if role is Role.ANON else None
+    return ApiError(403, "42501", message, details=details, hint=hint)
 
 
-_plain: Final = Permissions()
+def _anon_hint(relation: str, verb: Verb, column: str | None) -> str | None:
+    """Return a hint that names the level of `DROVER_ANON` at which the anon key may do this. None: it may not at any
+    level."""
+    for rule in _ANON_RULES:
+        is_meant = relation in rule.relations and verb in rule.verbs
+        if is_meant and (column is None or rule.columns is None or column in rule.columns):
+            return (
+                f"The anon key may do this only with DROVER_ANON={rule.level}, which is for networks of your own."
+                " Or use another key: let the phones enrol (`drover key enrol`) and the back office the"
+                " service key, or sign in."
+            )
+    return None
+
+
+_plain: Final = Permissions(anon="off")
 demand: Final = _plain.demand
-"""Check a permission with the default settings. For a process's own settings, use `Permissions.of`."""
+"""Check a permission of any role except anon, whose permissions depend on settings: here it has none. To check it, too,
+use `Permissions.of(settings).demand`."""
 may: Final = _plain.may

@@ -10,9 +10,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from drover.domain.errors import Code
 from drover.service.health import Health as ProcessHealth
-from drover.web.answers import json_answer
-from drover.web.errors import ApiError
-from drover.web.route import Answer, Route, handles
+from drover.web.answers import UnloggedResponse
+from drover.web.errors import ApiError, encode_json
+from drover.web.route import JSON, NOT_LIMITED, Answer, Route, handles
 
 _PROXIED: Final = ("X-Forwarded-For", "Forwarded")
 
@@ -37,6 +37,7 @@ def _probe(path: str, id: str, summary: str, answers: dict[int, Answer]) -> Rout
         summary=summary,
         answers=answers,
         caller="anybody",
+        limit=NOT_LIMITED,
     )
 
 
@@ -65,15 +66,15 @@ class Probes:
         )
     )
     async def metrics(self, request: web.Request) -> web.Response:
-        """Return the metrics, but only to direct requests. Requests that a proxy forwarded get a 404, because an
-        ingress forwards every path."""
+        """Return the metrics, but only to direct requests. A request that a proxy forwarded gets 404: an ingress
+        forwards every path, so it would show the metrics to the outside."""
         if any(name in request.headers for name in _PROXIED):
             raise ApiError(404, Code.NOT_FOUND, "There is nothing at this path")
-        return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return UnloggedResponse(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _respond(failing: dict[str, str], degraded: dict[str, str] | None = None) -> web.Response:
     """Answer with 200, or with 503 if something fails: a load balancer checks only the status."""
     status = "not ok" if failing else "degraded" if degraded else "ok"
     body = Health(status, failing | (degraded or {}))
-    return json_answer(body, status=503 if failing else 200)
+    return UnloggedResponse(body=encode_json(body), status=503 if failing else 200, content_type=JSON)

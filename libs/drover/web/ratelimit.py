@@ -1,5 +1,5 @@
-"""Limits requests by token buckets, one for each key, and blocks a key that goes on after refusals. Callers choose the
-keys."""
+"""Limits requests with token buckets, one for each key, and blocks a key that goes on after refusals. Whoever uses this
+module chooses the keys, such as the name of a caller."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STOP_AFTER: Final = 3
 STOP_S: Final = 300.0
 KEYS_MAX: Final = 100_000
 FORGOTTEN_AT_ONCE_MAX: Final = 2
-"""How many idle buckets are removed at most whenever one is added. More than one, so that the number of buckets
-shrinks."""
+"""How many idle buckets are removed at most whenever one is added. It is more than one, so that the number of buckets
+can shrink."""
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Allowed(msgspec.Struct, frozen=True):
 class Refused(msgspec.Struct, frozen=True):
     retry_after_s: float
     stopped: bool = False
-    """Whether the key is blocked: everything is refused until `retry_after_s` is over."""
+    """Whether the key is blocked: all its uses are refused for the next `retry_after_s` seconds."""
     first_stop: bool = False
     """True for the refusal that starts a block, so that each block is reported once."""
 
@@ -38,8 +38,8 @@ ALLOWED: Final = Allowed()
 
 
 class _Bucket:
-    """The bucket of one key. It stores `full_at`, the time when it will be full again, from which the missing tokens
-    follow."""
+    """The bucket of one key. It stores `full_at`, the time when the bucket will be full again; the number of tokens at
+    any moment follows from that."""
 
     __slots__ = ("full_at", "refusals", "stopped_until")
 
@@ -82,7 +82,7 @@ class Limiter:
         return len(self._buckets)
 
     def check(self, key: str, uses: float = 1.0) -> Allowed | Refused:
-        """Use the key if that is allowed, and return the result. `uses`: as how many uses it counts."""
+        """Count a use of the key if that is allowed, and return whether it was. `uses`: as how many uses it counts."""
         now = self._clock()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -121,14 +121,19 @@ class Limiter:
         return bucket.full_at <= now and bucket.stopped_until <= now
 
 
-def too_many(retry_after_s: float) -> ApiError:
-    """Make a 429, with Retry-After in whole seconds, rounded up."""
-    seconds = max(1, math.ceil(retry_after_s))
-    return ApiError(
-        429,
-        Code.RATE_LIMITED,
-        "Too many requests",
-        details={"retry_after_s": seconds},
-        hint="Wait for as long as Retry-After says.",
-        headers={"Retry-After": str(seconds)},
-    )
+class Limited(ApiError):
+    """A request beyond a limit: 429, with Retry-After in whole seconds, rounded up."""
+
+    def __init__(self, retry_after_s: float, kind: str) -> None:
+        seconds = max(1, math.ceil(retry_after_s))
+        super().__init__(
+            429,
+            Code.RATE_LIMITED,
+            "Too many requests",
+            details={"retry_after_s": seconds},
+            hint="Wait for as long as Retry-After says.",
+            headers={"Retry-After": str(seconds)},
+        )
+        self.retry_after_s = seconds
+        self.kind = kind
+        """The kind of caller that is limited: a role, a device, an address or an account."""

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from drover.web.permissions import Verb
+from drover.domain.identity.audit import AccessKind
+from drover.web.permissions import CHANGES, Verb
 from drover.web.sockets import CLOSE_S
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -35,12 +36,19 @@ class Answer(msgspec.Struct, frozen=True):
     """The type of the answer's body, or a Schema or AnyOf. None: no body."""
     description: str = "Done"
     media: str = JSON
+    or_else: Mapping[str, Any] = {}
+    """Other media types that the body may have, each with the type of the body then."""
     headers: Mapping[str, str] = {}
     """The description of each header of the answer, by name."""
 
+    @property
+    def contents(self) -> Mapping[str, Any]:
+        """The type of the body for each of its media types; empty: no body."""
+        return {} if self.type is None else {self.media: self.type, **self.or_else}
+
 
 class Schema(msgspec.Struct, frozen=True):
-    """A JSON Schema with a name, for types that Python does not have."""
+    """A JSON Schema with a name, for a body that no Python type describes."""
 
     name: str
     schema: Mapping[str, Any]
@@ -49,7 +57,8 @@ class Schema(msgspec.Struct, frozen=True):
 
 
 class AnyOf(msgspec.Struct, frozen=True):
-    """A value of one of several types. msgspec's own unions would need structs with tags, which clients do not need."""
+    """A value of one of several types. msgspec's own unions would need a tag in each struct, which clients would then
+    see."""
 
     types: tuple[Any, ...]
 
@@ -60,7 +69,8 @@ class Permission(NamedTuple):
     relation: str
     verb: Verb
     own: str | None = None
-    """The relation that a person needs instead, if people may do this with their own data. None: they may not."""
+    """The relation that people need permission for instead, because they use only their own data on this route. None:
+    people need the same permission as others."""
 
 
 class Socket(NamedTuple):
@@ -71,9 +81,23 @@ class Socket(NamedTuple):
     """How long all sockets of the route together may take to close on shutdown, in seconds."""
 
 
+class Limit(NamedTuple):
+    """How a call counts towards the limit of its caller (`limits`)."""
+
+    uses: float = 1.0
+    """As how many requests it counts."""
+
+
+ONE_USE: Final = Limit()
+"""The limit of most routes."""
+
+
 BY_HANDLER: Final = "by handler"
-"""The `permission` of a route whose handler checks it itself, because it needs the grant, or because the relation
-depends on the request."""
+"""As `permission`: the handler checks it itself, because it needs the grant, or because the relation depends on the
+request. As `limit`: the handler counts the calls itself, for example by device."""
+NOT_LIMITED: Final = "not limited"
+"""The `limit` of probes. An orchestrator that gets 429 would restart the process, and a probe costs less than counting
+it."""
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,14 +111,24 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     caller: Caller = "token"
     permission: Permission | Literal["by handler"] | None = None
-    """The permission that is checked before the handler, which then gets the principal as its second argument.
-    BY_HANDLER and None: no permission is checked before the handler."""
+    """The permission that is checked before the handler. BY_HANDLER and None: no permission is checked before it."""
+    audited: AccessKind | None = None
+    """The kind of sensitive data that the route shows. Each read is recorded in the audit before the handler is called,
+    unless people read their own data. None: not recorded."""
+    limit: Limit | Literal["by handler", "not limited"] = ONE_USE
+    """How a call counts towards the caller's limit. By default, as one request."""
+    identifies: bool = False
+    """Whether the handler authenticates and counts its caller itself. Otherwise this is done before, and the handler
+    gets the principal as its second argument, if the caller has a token."""
     https: bool = False
-    """Whether plain HTTP from other machines is refused."""
+    """Whether plain HTTP from other machines is refused because a body or a cookie carries credentials. Routes that
+    take a token or the cron secret always refuse it."""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     """The type of the request's body, or a Schema or AnyOf. None: no body."""
     body_optional: bool = False
+    body_media: str = JSON
+    """The media type of the body."""
     answers: Mapping[int, Answer]
     """The successful answers, by status."""
     errors: tuple[int, ...] = ()
@@ -105,17 +139,26 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.caller == "token") != (self.permission is not None):
             raise TypeError(f"{self.method} {self.path}: a route has a permission exactly if its caller has a token")
+        if self.audited is not None and not isinstance(self.permission, Permission):
+            raise TypeError(f"{self.method} {self.path}: whose handler checks the permission also records the read")
+        if self.identifies and (self.permission != BY_HANDLER or self.limit != BY_HANDLER):
+            raise TypeError(f"{self.method} {self.path}: its handler identifies the caller, so it checks and counts")
+
+    @property
+    def changes(self) -> bool:
+        """Whether the route's permission is for an action that changes something."""
+        return isinstance(self.permission, Permission) and self.permission.verb in CHANGES
 
     @property
     def is_guarded(self) -> bool:
-        """Whether anything is checked before the handler is called."""
-        return self.https or isinstance(self.permission, Permission)
+        """Whether the route takes credentials, so that something is checked before the handler is called."""
+        return self.https or self.caller != "anybody"
 
     @property
     def types(self) -> list[Any]:
         """The types of the route's parameters, of its body and of its answers."""
         bodies = [] if self.body is None else [self.body]
-        answers = [answer.type for answer in self.answers.values() if answer.type is not None]
+        answers = [type_ for answer in self.answers.values() for type_ in answer.contents.values()]
         return [*(parameter.type for parameter in self.parameters), *bodies, *answers]
 
 
@@ -123,7 +166,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 
 def handles(*routes: Route) -> Callable[[H], H]:
-    """Declare the routes of a method. It gets the request and, if the route has a `Permission`, also the principal."""
+    """Declare the routes of a method. It gets the request and, if the caller has a token, also the principal."""
 
     def declare(handler: H) -> H:
         handler.__routes__ = routes  # type: ignore[attr-defined]

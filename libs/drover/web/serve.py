@@ -6,6 +6,7 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 from typing import Final
 
 from aiohttp import web
@@ -13,14 +14,17 @@ from aiohttp import web
 from drover.domain.errors import DroverError
 from drover.service.reasons import reason_of
 from drover.web.application import SOCKETS
+from drover.web.bodies import BODY_WITHIN_S
 
 REQUEST_LINE_BYTES_MAX: Final = 16 * 1024  # room for a filter `id=in.(…)` with a few hundred ids
 KEEPALIVE_S: Final = 75.0
+"""How many seconds a connection may stay open without a request. The headers of the next request must arrive within
+this time, too."""
 CLOSE_SOCKETS_SHARE: Final = 0.4
 """The share of the grace period in which open WebSockets are closed. Requests continue meanwhile."""
 CUT_AFTER_SHARE: Final = 0.45
-"""The share of the rest of the grace period, once the WebSockets are closed, that we give aiohttp as its time-out. Then
-open connections are cut. It is below a half, because aiohttp may use its time-out twice."""
+"""After the WebSockets are closed, the share of the remaining grace period that aiohttp gets as its time-out. It is
+below a half, because aiohttp may wait that long twice before it cuts open connections."""
 
 
 class CannotListen(DroverError):
@@ -37,7 +41,7 @@ class PortInUse(CannotListen):
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    """Make the error from what the operating system reported, with advice."""
+    """Make the error, with advice, from the error of the operating system."""
     if error.errno == errno.EADDRINUSE:
         advice = "Stop that one, or choose another port (DROVER_HTTP_PORT, or --port of `drover up`)."
         return PortInUse(host, port, f"is taken by another process. {advice}")
@@ -49,8 +53,10 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 
 @asynccontextmanager
-async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -> AsyncIterator[int]:
-    """Serve while the block runs; yields the port (a free one if 0 was given).
+async def serve(
+    app: web.Application, host: str, port: int, *, grace_s: float, tls: SSLContext | None = None
+) -> AsyncIterator[int]:
+    """Serve while the block runs, over HTTPS if `tls` is given; yields the port (a free one if 0 was given).
 
     On exit, close the port, then close open sockets. Running requests get most of `grace_s`; then their connections are
     cut.
@@ -60,12 +66,13 @@ async def serve(app: web.Application, host: str, port: int, *, grace_s: float) -
         access_log=None,
         handle_signals=False,
         keepalive_timeout=KEEPALIVE_S,
+        lingering_time=BODY_WITHIN_S,
         max_line_size=REQUEST_LINE_BYTES_MAX,
     )
     await runner.setup()
     try:
         try:
-            await web.TCPSite(runner, host, port, backlog=1024).start()
+            await web.TCPSite(runner, host, port, backlog=1024, ssl_context=tls).start()
         except OSError as error:
             raise cannot_listen(host, port, error) from error
         yield runner.addresses[0][1]
@@ -80,7 +87,8 @@ async def _drain(runner: web.AppRunner, app: web.Application, grace_s: float) ->
     for site in runner.sites:
         await site.stop()
     if SOCKETS in app:
-        # Before the next step: after it, aiohttp reads nothing more, not even the close frame of a socket.
+        # Close the sockets before the next step: after that, aiohttp reads nothing more, not even the close frame of a
+        # socket.
         await app[SOCKETS].close_all(grace_s * CLOSE_SOCKETS_SHARE)
     if runner.server is not None:
         await asyncio.sleep(0)  # let requests that have just arrived begin

@@ -1,4 +1,4 @@
-"""The open WebSockets of a process: counts them, and closes them on shutdown."""
+"""The open WebSockets of a process: counts them, answers their pings, and closes them on shutdown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 import structlog
-from aiohttp import web
+from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 from prometheus_client import Gauge
 
 from drover.web.errors import unavailable
+from drover.web.ratelimit import Limiter, Refused
 
 SOCKETS_MAX: Final = 50_000
 """The maximum number of open sockets in one process. Further ones are refused, and agents connect to another
@@ -23,10 +24,36 @@ CANCEL_SHARE: Final = 0.1
 """The share of the time for closing that is kept for cancelling the sessions that did not close by themselves."""
 CLOSE_HANDSHAKE_S: Final = 1.0
 """How long a closing socket waits for the other side's close frame."""
+PINGS_PER_S: Final = 5.0
+"""How many pings and pongs a second a socket may send in the long run. Clients send one every 20 s or so."""
+PINGS_BURST: Final = 100
+
+_PINGS: Final = (WSMsgType.PING, WSMsgType.PONG)
 
 _open: Final = Gauge("drover_sockets_open", "Open WebSockets, by route template.", ["route"])
 
 log = structlog.stdlib.get_logger(__name__)
+
+
+class CountedSocket(web.WebSocketResponse):
+    """A WebSocket that answers pings, and closes if a client sends too many. The sessions themselves count all other
+    frames.
+
+    aiohttp's own answering of pings has no limit, and lets no other task run while more pings are in its buffer.
+    """
+
+    def __init__(self, frame_bytes_max: int) -> None:
+        # Without compression, which would take about 300 KiB per socket for frames of a few hundred bytes.
+        super().__init__(timeout=CLOSE_HANDSHAKE_S, compress=False, max_msg_size=frame_bytes_max, autoping=False)
+        self._pings = Limiter(PINGS_PER_S, PINGS_BURST, stop_after=None, keys_max=1)
+
+    async def receive(self, timeout: float | None = None) -> WSMessage:  # noqa: ASYNC109
+        while (message := await super().receive(timeout)).type in _PINGS:
+            if isinstance(self._pings.check(""), Refused):
+                await self.close(code=WSCloseCode.POLICY_VIOLATION, message=b"Too many pings")
+            elif message.type is WSMsgType.PING:
+                await self.pong(message.data)
+        return message
 
 
 class Session(Protocol):
@@ -37,8 +64,8 @@ class Session(Protocol):
         ...
 
     def leave(self) -> Awaitable[None]:
-        """Say goodbye and close the socket, because the server stops. Called at most once, while `run` runs, which then
-        ends.
+        """Say goodbye and close the socket, because the server stops. It is called at most once, while `run` runs;
+        `run` then ends.
 
         Time is short (`Sockets.close_s`): a session that has not ended by then is cancelled.
         """
@@ -66,7 +93,8 @@ class Sockets:
 
     @contextmanager
     def opened(self, session: Session, route: str) -> Iterator[None]:
-        """Count a session as open while the block runs. Enter it in the task that runs the session."""
+        """Count a session as open for the length of the `with` block. Enter the block in the task that runs the
+        session."""
         task = asyncio.current_task()
         assert task is not None
         self._handlers[task] = session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
 from typing import Final, NamedTuple
 
 import msgspec
@@ -24,10 +24,11 @@ HEARTBEAT_S: Final = 15.0
 RETRY_MS: Final = 2000
 """How long a client waits before it reconnects."""
 LOOK_S: Final = 1.0
-"""How often an idle stream checks whether its client is still connected, because nothing reports that."""
+"""How often an idle stream checks whether its client is still connected, in seconds. It has to check, because nothing
+reports a lost client."""
 SEND_S: Final = 30.0
-"""How long a client may leave no room for the next events. After that its connection is closed; it resumes by the id of
-its last event and loses nothing."""
+"""How many seconds a client may take to make room for the next events. After that its connection is closed. The client
+can resume by the id of its last event and loses nothing."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
@@ -37,6 +38,7 @@ HEADERS: Final = {
 
 RESTARTS: Final = "The server restarts"
 EXPIRED: Final = "The key has expired"
+CUT_OFF: Final = "The server cannot check keys at the moment"
 FAILED: Final = "The stream failed"
 ENDED: Final = "There is nothing more to tell"
 
@@ -49,7 +51,7 @@ class Chunk(NamedTuple):
     """A piece of a stream, and its position."""
 
     data: bytes
-    """Whole events as bytes. Empty: nothing up to `id` is for this client."""
+    """One or more complete events. Empty: no event up to `id` is for this client."""
     id: str
     """The position after this chunk. A client that resumes from this id misses nothing."""
 
@@ -66,8 +68,8 @@ def event(name: str, data: bytes, *, id: str | None = None, retry_ms: int | None
 
 
 def heartbeat(id: str | None) -> bytes:
-    """Format a comment with an id, for clients that get few events: browsers store an id without data and dispatch
-    nothing."""
+    """Format a heartbeat: a comment, with the id of the stream's position. Browsers store the id but dispatch no event,
+    so clients that get few events resume from a recent position, too."""
     return b": heartbeat\n\n" if id is None else b": heartbeat\nid: %b\n\n" % id.encode()
 
 
@@ -76,8 +78,8 @@ def bye(reason: str, id: str | None) -> bytes:
 
 
 class StreamSession:
-    """The stream of one client. Its memory is bounded: it requests the next chunk only when the connection has room for
-    it."""
+    """The stream of one client. Its memory is bounded: it asks for the next chunk only after the connection has taken
+    the last one."""
 
     def __init__(
         self,
@@ -86,14 +88,18 @@ class StreamSession:
         *,
         lasts_s: float = math.inf,
         holds: Callable[[], bool] = lambda: True,
+        knows: Callable[[], bool] = lambda: True,
         heartbeat_s: float = HEARTBEAT_S,
         send_s: float = SEND_S,
     ) -> None:
-        """`holds`: tells whether the caller may still listen; called at least every `LOOK_S`."""
+        """`lasts_s`: after how many seconds the stream ends. `holds`: returns whether the caller may still listen.
+        `knows`: returns False while this process cannot tell that, and then the stream ends, too. Both are called at
+        least every `LOOK_S`."""
         self._chunks = chunks
         self._transport = transport
         self._lasts_s = lasts_s
         self._holds = holds
+        self._knows = knows
         self._heartbeat_s = heartbeat_s
         self._send_s = send_s
         self._leaving = asyncio.Event()
@@ -112,7 +118,7 @@ class StreamSession:
             log.info("stream_cut", why="its client does not read", send_s=self._send_s)
             self._cut()
         except BaseException:
-            self._cut()  # else unsent data would keep a connection open that nobody reads
+            self._cut()  # otherwise unsent data would keep open a connection that nobody reads
             raise
 
     async def leave(self) -> None:
@@ -137,6 +143,8 @@ class StreamSession:
                     return RESTARTS
                 if clock() >= ends_at or not self._holds():
                     return EXPIRED
+                if not self._knows():
+                    return CUT_OFF
                 if upcoming.done():
                     chunk = upcoming.result()
                     if isinstance(chunk, str):
@@ -191,7 +199,8 @@ class Streams:
 
     @contextmanager
     def opened(self, session: StreamSession) -> Iterator[None]:
-        """Count a session as open while the block runs. Enter it in the task that runs the session."""
+        """Count a session as open for the length of the `with` block. Enter the block in the task that runs the
+        session."""
         self._open += 1
         _open.labels(self._route).inc()
         try:
@@ -203,15 +212,25 @@ class Streams:
 
 
 class EventStream(web.StreamResponse):
-    """A response that goes on after its handler has returned, so that request metrics measure the time to respond."""
+    """A response that is sent after its handler has returned, so that the request metrics measure only the time until
+    the stream starts."""
 
-    def __init__(self, streams: Streams, session: StreamSession) -> None:
+    def __init__(
+        self, streams: Streams, session: StreamSession, held: AbstractContextManager[None] | None = None
+    ) -> None:
+        """`held`: a context manager that is entered while the stream is open."""
         super().__init__(headers=HEADERS)
         self.force_close()  # its connection cannot be reused
         self._streams = streams
         self._session = session
+        self._held = held or nullcontext()
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when the stream has ended."""
 
     async def write_eof(self, data: bytes = b"") -> None:
-        with self._streams.opened(self._session):
-            await self._session.run(self)
-        await super().write_eof(data)
+        try:
+            with self._held, self._streams.opened(self._session):
+                await self._session.run(self)
+            await super().write_eof(data)
+        finally:
+            self.on_end()

@@ -1,1 +1,2 @@
-"""Runs deciders: one process holds the lease of a partition and turns commands into commits. No rules are here."""
+"""Runs deciders: the process that holds the lease of a partition turns commands into commits. The rules themselves are
+in `domain`."""

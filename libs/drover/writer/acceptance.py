@@ -1,8 +1,8 @@
-"""Asks whether a partition would accept a command now. Everywhere in Drover, this decides whether a partition is
+"""Asks whether a partition would accept a command now. All of Drover uses this answer to say whether a partition is
 healthy.
 
-The leader answers from the loop that decides commands, without appending anything. If no answer comes, the lease tells
-which process should have answered.
+The leader answers in the same loop that decides commands, without appending anything. If no answer comes, the lease
+tells which process should have answered.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from drover.writer.writer import PROBE_S, Writer
 ANSWER_S: Final = PROBE_S + 0.3
 """The time-out for the leader's answer. A working leader answers within PROBE_S; one that takes longer hangs."""
 REMOVED_WITHIN_S: Final = 5.0
-"""Within this time, a NATS server that can write removes the key of an expired lease."""
+"""How many seconds a NATS server that can write takes at most to remove the key of an expired lease."""
 WAITING_MAX: Final = 1_000
-"""How many callers may wait for the same answer; further ones get none."""
+"""How many callers may wait for the same answer. Further ones get no answer."""
 
 
 class Acceptance(msgspec.Struct, frozen=True):
     partition: Partition
     leader: str | None
-    """The instance that holds the lease; None while nobody does."""
+    """The instance that holds the lease. None: nobody holds it."""
     leads_since: datetime | None
     refusal: Refusal | None
     """Why a command would be refused now. None: it would be accepted."""
     ahead_s: float = 0.0
-    """How far the partition's time is ahead of the wall clock, as its leader says."""
+    """How many seconds the partition's time is ahead of the wall clock, as its leader says."""
 
 
 class _Answer(msgspec.Struct):
@@ -83,8 +83,8 @@ async def ask_context(client: Client, context: str) -> list[Acceptance]:
 
 
 async def ask_in_use(client: Client, contexts: Iterable[str]) -> list[Acceptance]:
-    """Ask the leaders of all partitions of these contexts. A context without commits is left out: no writer has ever
-    led there."""
+    """Ask the leaders of all partitions of these contexts. A context without commits is left out, because no writer has
+    ever led there."""
 
     async def of(context: str) -> list[Acceptance]:
         try:
@@ -117,8 +117,8 @@ def _why_silent(partition: Partition, lease: KnownLease | None, error: Exception
 
 @asynccontextmanager
 async def answering_probes(client: Client, writer: Writer[Any]) -> AsyncIterator[None]:
-    """Answer requests of `ask` while the block runs; the block lasts for one term of the leader. Requests at the same
-    time share one answer."""
+    """Answer the requests that `ask` sends, for the length of the block, which is one term. Requests that come at the
+    same time share one answer."""
     waiting: list[Msg] = []
     answering: asyncio.Task[None] | None = None
 

@@ -1,4 +1,5 @@
-"""Gives the callers of a turn their outcomes, once what they depend on is certain."""
+"""Gives the callers of a turn their outcomes, once it is certain that they are right: the commit is stored, or the
+lease is valid."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class Answers:
         self._repeats = Repeats(event_log, codec, self._outcome_of)
 
     def give(self, turn: Turn) -> None:
-        """Answer the commands of a turn. If it has events, they are stored."""
+        """Answer the commands of a turn. Call it only when the turn's events, if it has any, are stored."""
         context, seq = self._context, turn.mark.seq
         if turn.recorded:
             outcome_of = self._outcome_of
@@ -43,7 +44,8 @@ class Answers:
                 record_committed(turn, self._partition)
         if not (turn.answered or turn.repeated):
             return
-        # Refusals and reads depend on no commit of ours, only on the lease; repeats depend on the log.
+        # Refusals and reads need no commit of ours, but they are right only while we hold the lease. Repeats are
+        # answered from the log.
         valid = self._lease.is_valid()
         for pending, outcome in turn.answered:
             pending.settle(outcome if valid else NOT_LEADER)
@@ -55,7 +57,7 @@ class Answers:
             metrics.COMMANDS.labels(context, "repeated").inc(len(turn.repeated))
 
     async def close(self) -> None:
-        """End the look-up of earlier outcomes. Their callers get NOT_LEADER and ask again."""
+        """Stop looking up the outcomes of repeated commands. Their callers get NOT_LEADER and ask again."""
         await self._repeats.close()
 
     def _outcome_of(self, events: Sequence[Event], seq: int) -> Outcome:

@@ -1,5 +1,5 @@
-"""Connects a writer to the bus during a term: the writer receives commands, and probes (questions whether it would
-accept a command)."""
+"""Connects a writer to the bus during a term. Through it the writer receives commands, probes (questions whether it
+would accept a command), and requests for the keys of its subjects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from drover.bus.messages import Rejected, Submission
 from drover.bus.server import Done, answering
 from drover.writer.acceptance import answering_probes
 from drover.writer.intake import BatchPending, BatchSink
+from drover.writer.key_server import serving_keys
 from drover.writer.writer import Serve, Writer
 
 
 def bus_intake(client: Client) -> Serve:
-    """Make the function that receives commands on `cmd.<context>.<partition>`, and answers probes, while a writer
-    leads."""
+    """Make the function that connects a writer to the bus while it leads: it receives commands on
+    `cmd.<context>.<partition>`, answers probes, and serves keys."""
 
     @asynccontextmanager
     async def serve(writer: Writer[Any], epoch: int) -> AsyncIterator[None]:
@@ -36,6 +37,7 @@ def bus_intake(client: Client) -> Serve:
         async with (
             answering(client, subject, writer.decider.commands, epoch, handle),
             answering_probes(client, writer),
+            serving_keys(client, writer),
         ):
             yield
 

@@ -1,4 +1,4 @@
-"""The clock of a writer, which is a parameter: tests and simulations pass a clock that they set themselves."""
+"""The clock of a writer. It is a parameter, so that tests and simulations can pass a clock that they set themselves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Clock(Protocol):
         """Return the wall-clock time in UTC, for the timestamps of events."""
 
     def elapsed_s(self) -> float:
-        """Return seconds on a clock that nobody can set and that runs while the machine sleeps, for measuring
-        leases."""
+        """Return seconds on a clock that nobody can set and that goes on while the machine sleeps. Leases are measured
+        with it."""
 
 
 class SystemClock:

@@ -9,18 +9,18 @@ from typing import Final
 import structlog
 
 PARKED_FOR: Final = timedelta(seconds=60)
-"""How long a deadline is left alone after a tick that changed nothing. Each time, an error is logged that raises an
-alert."""
+"""How long no tick is made for a deadline after a tick that changed nothing. Each time this happens, an error is logged
+that raises an alert."""
 STUCK_TICKS_MAX: Final = 5_000
-"""How many ticks in a row at the same deadline count as an endless loop; then the deadline is left alone for
+"""How many ticks in a row at the same deadline count as an endless loop. Then no tick is made for this deadline for
 PARKED_FOR."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class Deadlines:
-    """Decides whether to tick now. If a tick changes nothing, its deadline is left alone for PARKED_FOR, so that the
-    writer does not loop for ever."""
+    """Decides whether to tick now. After a tick that changes nothing, no tick is made for the same deadline for
+    PARKED_FOR, so that the writer does not loop for ever."""
 
     def __init__(self, context: str) -> None:
         self._context = context
@@ -46,7 +46,7 @@ class Deadlines:
         at, count = self._ticks_at or (deadline, 0)
         self._ticks_at = (deadline, count + 1 if at == deadline else 1)
         if made_headway and self._ticks_at[1] < STUCK_TICKS_MAX:
-            return  # more is due than fits into one decision: tick again at once
+            return  # more is due than fits into one decision, so tick again at once
         self._parked = (deadline, now + PARKED_FOR)
         self._ticks_at = None
         self.parked_total += 1

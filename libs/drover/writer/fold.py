@@ -19,7 +19,8 @@ S = TypeVar("S")
 Encoded = bytes | bytearray | msgspec.Raw
 
 FOLD_VERSION: Final = 1
-"""The version of the code in this module. Raise it if a fold that the code of before has made would be wrong."""
+"""The version of the code in this module. Raise it if folds that earlier code has made (snapshots) would be wrong for
+the new code."""
 
 
 class LogBroken(DroverError):
@@ -68,8 +69,11 @@ class Fold(Generic[S]):
         self.seq, self.commit = commit.seq, commit.id
 
     def begin_term(self, event: TermStarted) -> None:
-        """Note the epoch of a new term. Call it before `at` becomes the time of this event: only between two terms the
-        clock may have been set, so what lies between does not make remembered ids older."""
+        """Note the epoch of a new term. Call it before `at` is set to the time of this event.
+
+        The time between two terms does not make remembered command ids older, because the clock may have been set in
+        between.
+        """
         self.epoch = event.epoch
         self.remembered.skip(event.at - self.at)
 
@@ -112,7 +116,8 @@ def decode_image(decider: Decider[S], data: Encoded, migrate: Migration | None =
 
 
 def decode_state(decider: Decider[Any], state: Encoded, migrate: Migration | None = None) -> Any:
-    """Decode the state of an image, in the form that `Decider.state` names."""
+    """Decode the state in an image to the type `Decider.state`. `migrate`: converts it from the form of an earlier
+    version."""
     return msgspec.msgpack.decode(_migrated(state, migrate), type=decider.state)
 
 

@@ -1,5 +1,5 @@
-"""Encodes a fold in a forked child process and reads it through a pipe. So the event loop is not blocked, and no file
-is written."""
+"""Encodes a fold in a forked child process and reads the result through a pipe. So the event loop is not blocked, and
+no file is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SILENT_S: Final = 120.0
 
 
 class SnapshotChildFailed(DroverError):
-    """The forked child that encodes the state failed; the log is still complete."""
+    """The forked child process that encodes the state failed, so there is no snapshot. The log is not affected."""
 
 
 class ForkedImage:
@@ -48,7 +48,7 @@ class ForkedImage:
         self._transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._pipe, "rb", buffering=0)
         )
-        while chunk := await asyncio.wait_for(_read_chunk(reader), SILENT_S):
+        while chunk := await _read_chunk(reader):
             yield chunk
         if (status := await self._reap()) != 0:
             raise SnapshotChildFailed(status)
@@ -73,7 +73,8 @@ class ForkedImage:
 
 def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
     """Fork a child process, which writes the fold to the pipe and ends. Return its pid."""
-    # Block signals: one that reaches the child would also wake the parent's loop, as a second signal.
+    # Block signals during the fork: a signal that reaches the child would also wake the parent's loop, as a second
+    # signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         pid = os.fork()
@@ -86,7 +87,8 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
     # In the child: no event loop, no logging, no clean-up handlers; only the encoder and the pipe.
     code = 1
     try:
-        os.close(out_of)  # else the pipe would keep a reader, and the child of a dead parent would wait for ever
+        # Otherwise the child itself would count as a reader of the pipe, and would wait for ever if its parent died.
+        os.close(out_of)
         with os.fdopen(into, "wb") as pipe:
             pipe.write(encode_image(fold))
         code = 0
@@ -95,8 +97,10 @@ def _fork_and_encode(fold: Fold[Any], out_of: int, into: int) -> int:
 
 
 async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
-    """Read a full chunk from the pipe; the last one may be shorter. At the end of the data, return empty bytes."""
+    """Read a full chunk from the pipe; the last one may be shorter. At the end of the data, return empty bytes. Raises
+    TimeoutError if the child is silent for too long."""
     try:
-        return await reader.readexactly(CHUNK_BYTES)
+        async with asyncio.timeout(SILENT_S):
+            return await reader.readexactly(CHUNK_BYTES)
     except asyncio.IncompleteReadError as end:
         return end.partial

@@ -1,4 +1,4 @@
-"""Remembers the ids of commands that took effect lately. A new writer reads them from the log, so it has them, too."""
+"""Remembers the ids of commands that took effect lately. They are in the log, so a new writer knows them, too."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import Final
 import msgspec
 
 REMEMBERED_FOR: Final = timedelta(minutes=10)
-"""How long an id is remembered, on the partition's time. The time between two terms does not count."""
+"""How long an id is remembered, measured in the partition's time. The time between two terms does not count."""
 REMEMBERED_MAX: Final = 200_000
 NEVER_FORGOTTEN_WITHIN: Final = timedelta(seconds=40)
 """Ids younger than this are never forgotten, even if there are more than REMEMBERED_MAX. This is twice as long as a
 client of the bus retries a command."""
 FULL_AT: Final = 2_000_000
-"""From this number of remembered ids on, the writer replies OVERLOADED to new commands. Above REMEMBERED_MAX only ids
-younger than NEVER_FORGOTTEN_WITHIN are kept, and a partition cannot process so many commands in that time."""
+"""From this number of remembered ids on, the writer replies OVERLOADED to new commands. It is never reached in
+practice: above REMEMBERED_MAX only ids younger than NEVER_FORGOTTEN_WITHIN are kept, and a partition cannot process so
+many commands in that time."""
 
 
 class CommitMark(msgspec.Struct):
-    """The sequence of the commit of one or more commands; 0 until the commit is stored. All commands of a turn share
-    it."""
+    """The sequence of the commit that recorded a command; 0 until it is stored. All commands of a turn share one
+    mark."""
 
     seq: int = 0
 
@@ -90,7 +91,8 @@ class Remembered:
                 by_key.pop(key, None)
 
     def skip(self, duration: timedelta) -> None:
-        """Let this time not count: nobody led meanwhile, or the clock was set."""
+        """Do not count this time towards the age of remembered ids, because nobody led meanwhile or the clock was
+        set."""
         if duration:
             self._turns = deque((at + duration, keys) for at, keys in self._turns)
 

@@ -13,10 +13,11 @@ from drover.bus.messages import NOT_LEADER, OVERLOADED, Outcome, Submission
 from drover.writer.refusals import Refusal
 
 INTAKE_MAX: Final = 20_000
-"""How many commands the queue holds. A stalled disk fills it; further callers then get OVERLOADED."""
+"""How many commands the queue holds. It fills up if the disk stalls; further callers then get OVERLOADED."""
 
 Probe = asyncio.Future[Refusal | None]
-"""A question whether a command would be accepted now. The result is why not, or None if it would."""
+"""A question whether a command would be accepted now. Its result is the reason why not, or None if it would be
+accepted."""
 
 
 class Pending(Protocol):
@@ -50,7 +51,8 @@ class BatchPending(msgspec.Struct):
 
 
 class BatchSink:
-    """Collects the outcomes of the commands of one message, and calls back once, after the last one."""
+    """Collects the outcomes of the commands that came in one message, and calls a function with all of them after the
+    last one."""
 
     __slots__ = ("_done", "_left", "_outcomes")
 
@@ -75,7 +77,7 @@ class Intake:
         self.overflowed: Callable[[], object] = lambda: None
         """Called for each command that does not fit into the queue."""
         self.probes: list[Probe] = []
-        """Questions whether a command would be accepted; the loop that decides commands answers them."""
+        """Probes that wait for an answer. The loop that decides commands answers them."""
         self._limit = limit
         self._open = False
 

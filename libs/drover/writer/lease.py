@@ -1,5 +1,5 @@
-"""The interface of a lease, which decides who may try to write to a partition. In addition, the log refuses a writer
-that has lost its lease, once the next holder has written."""
+"""The interface of a lease. It decides which process may write to a partition. A process that has lost the lease
+without noticing does no harm: the log refuses its commits once the next holder has written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the state of a partition up to the end of its log: from a snapshot and the commits after it."""
+"""Loads the state of a partition: reads a snapshot, then the commits after it up to the end of the log."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from drover.writer.snapshots import Snapshotter
 S = TypeVar("S")
 
 NEARLY_THERE_S: Final = 1.0
-"""A state counts as being at the end of the log if reading the rest of the log took less than this."""
+"""The state counts as being at the end of the log if reading the rest of the log took less than this many seconds."""
 FOLDING_SNAPSHOT_S: Final = 300.0
-"""How often a writer that reads a long part of the log saves its state, so that a restart does not begin anew."""
+"""How often a writer that reads a long part of the log saves its state, in seconds, so that a restart does not begin
+anew."""
 
 
 class Loader(Generic[S]):
@@ -28,7 +29,8 @@ class Loader(Generic[S]):
         self._log = event_log
         self._snapshotter = snapshotter
         self._loading: tuple[Fold[S], int] | None = None
-        """The state while it is loaded, and the end of the log."""
+        """While the state is being loaded: the state so far, and the sequence at the end of the log. None: nothing is
+        being loaded."""
 
     async def load(self) -> Fold[S]:
         """Load the state up to the end of the log. Raises OfAnotherHistory if a snapshot does not belong to the log."""
@@ -41,7 +43,7 @@ class Loader(Generic[S]):
             self._loading = None
 
     async def reload(self, until: int) -> Fold[S]:
-        """Load the state up to the commit `until`, the last one of the present term."""
+        """Load the state up to and including the commit at `until`, the last one of the present term."""
         fold = await self._newest_snapshot()
         await follow(self._log, fold.seq, fold.apply, until=until)
         return fold
@@ -78,8 +80,8 @@ class Loader(Generic[S]):
             took_s = time.perf_counter() - began
 
     async def _refuse_another_history(self, fold: Fold[S]) -> None:
-        """Raise OfAnotherHistory if a snapshot of any version does not belong to the log: then the log, or the
-        snapshots, were swapped."""
+        """Raise OfAnotherHistory if a snapshot of any version does not belong to the log. Then either the log or the
+        snapshots were replaced."""
         remedy = f"remove the snapshots with `drover snapshots forget {self._log.partition.context}`."
         refuse = partial(refuse_another_history, self._log, what="The snapshot", remedy=remedy)
         await refuse(seq=fold.seq, commit=fold.commit)

@@ -1,7 +1,8 @@
-"""The mark of a log that is being recreated (`drover log migrate`). While it is there, no service may start: between
-two steps the stream is missing or incomplete, and a writer would begin a new log.
+"""The mark of a log that is being recreated (`drover log migrate`). While a context has a mark, no service may start:
+between two steps the stream is missing or incomplete, and a writer would begin a new log.
 
-The mark is in the metadata of the bucket of leases, because every service may read that, and it survives the stream.
+The marks are in the metadata of the bucket of leases: every service may read it, and it stays when the stream is
+deleted.
 """
 
 from __future__ import annotations
@@ -35,20 +36,22 @@ class HalfMigrated(DroverError):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What a run that continues an earlier one must know of the old stream, which may be deleted by then."""
+    """What is known about the old stream. A run that continues an interrupted one needs it, because the old stream may
+    be deleted by then."""
 
     id: str
     partitions: int
     replicas: int
     max_bytes: int
     metadata: dict[str, str]
-    """Of the old stream: how many partitions and replicas it had, its limit in bytes (-1: none), and its metadata."""
+    """The metadata of the old stream. The fields above are its number of partitions, its number of replicas, and its
+    limit in bytes (-1: none)."""
     since: datetime
     """When the first run began."""
     keep_since: datetime | None = None
-    """Commits before this time stay in the archive only. None: all go back into the stream."""
+    """Commits before this time stay in the archive only. None: all commits are written back into the stream."""
     archived: tuple[int, str] | None = None
-    """The last archived commit, its sequence and id. None until the whole stream is in the archive."""
+    """Sequence and id of the last archived commit. None until the whole stream is in the archive."""
 
 
 async def read_marks(client: Client) -> dict[str, Mark]:

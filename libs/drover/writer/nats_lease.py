@@ -36,16 +36,16 @@ log = structlog.get_logger("drover.writer")
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
-    """The times of a lease. Shorter ones fail over sooner and tolerate less delay."""
+    """The times of a lease. With shorter ones, another process takes over sooner, but delays are tolerated less."""
 
     ttl_s: float = 10.0
     renew_every_s: float = 3.0
     safety_s: float = 2.0
-    """The holder stops answering from its memory this long before the key can expire. Answers to commands whose commit
-    is stored are still sent."""
+    """How many seconds before the key can expire the holder stops to answer from its memory. It still answers commands
+    whose commit is stored."""
     poll_every_s: float = 2.0
-    """Seconds between two checks of a standby whether the key has expired. If the holder deletes the key to hand it
-    over, the standby is told at once."""
+    """How often a standby checks whether the key has expired, in seconds. If the holder deletes the key to hand it
+    over, the standby learns that at once."""
 
 
 class LeaseTrouble(DroverError):
@@ -69,11 +69,11 @@ class Holder(msgspec.Struct):
 
 
 class KnownLease(msgspec.Struct, frozen=True):
-    """What the bucket says about the lease of a partition."""
+    """The lease of a partition, as it is in the bucket."""
 
     holder: Holder
     left_s: float
-    """Seconds until the lease expires. Below 0: it has expired, and the server has not removed it yet."""
+    """Seconds until the lease expires. Below 0: it has expired, but the server has not removed it yet."""
 
     @property
     def is_current(self) -> bool:
@@ -121,11 +121,12 @@ class NatsLease:
             if (message.headers or {}).get("KV-Operation") in ("DEL", "PURGE"):
                 freed.set()
 
-        # The watch shows a hand-over at once; polling finds a key that lapsed.
+        # The subscription shows a hand-over at once. An expired key is found by polling.
         async with subscribed(self._client, self._subject, watch):
             while (look_again_s := await self._try_to_take()) is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(freed.wait(), look_again_s)
+                    async with asyncio.timeout(look_again_s):
+                        await freed.wait()
                 freed.clear()
 
     async def _try_to_take(self) -> float | None:
@@ -149,7 +150,7 @@ class NatsLease:
         before = self._clock.now()
         stored_at = (await self._read()).stored_at
         assert stored_at is not None
-        # `since` was taken just before the server stamped the message.
+        # `since` was taken just before the server stored the key with its own time.
         skew = min(self._holder.since - stored_at, before - stored_at, key=abs)
         if abs(skew) > SKEW_MAX:
             await self.release()
@@ -158,7 +159,7 @@ class NatsLease:
     async def _put(self, revision: int) -> bool:
         """Write the key if it still has this revision. Return False if another process has changed it."""
         sent_at = self._clock.elapsed_s()
-        # A raw publish, because `kv.update` of nats-py drops the TTL, and the lease would never lapse.
+        # A raw publish, because `kv.update` of nats-py drops the TTL, and the lease would never expire.
         answer = await self._request(
             self._subject,
             msgspec.json.encode(self._holder),
@@ -207,8 +208,8 @@ class NatsLease:
             lost.set()
 
     async def _renewal_landed_unseen(self) -> bool:
-        """Whether the key's revision comes from an earlier renewal of ours whose acknowledgement was lost. Then the key
-        is still ours."""
+        """Whether an earlier renewal of ours has changed the key's revision, and only its acknowledgement was lost. If
+        so, the key is still ours, and it is renewed again."""
         entry = await self._read()
         if entry.holder is None or entry.holder.token != self._holder.token:
             return False
@@ -219,7 +220,7 @@ class NatsLease:
         self._valid_until = float("-inf")
         try:
             if not await self._delete(self._revision):
-                # A renewal in flight has moved the revision, or the key belongs to another process.
+                # Either a renewal of ours has just changed the revision, or the key belongs to another process.
                 entry = await self._read()
                 if entry.holder is not None and entry.holder.token == self._holder.token:
                     await self._delete(entry.revision)
@@ -238,11 +239,8 @@ async def read_holder(client: Client, partition: Partition) -> Holder | None:
 
 
 async def read_lease(client: Client, partition: Partition) -> KnownLease | None:
-    """Return the lease of a partition, or None if nobody holds it.
-
-    A server that cannot write does not remove an expired key, so whether the lease has expired is computed here, with
-    the server's clock.
-    """
+    """Return the lease of a partition, or None if nobody holds it. A server that cannot write does not remove expired
+    keys. So whether the lease has expired is computed here, with the server's clock."""
     try:
         entry, info = await asyncio.gather(
             _read_entry(client, _subject_of(partition)), _request(client, f"$JS.API.STREAM.INFO.{_STREAM}", b"")
@@ -270,7 +268,7 @@ async def _read_entry(client: Client, subject: str) -> _Entry:
     ttl = _TTL.search(base64.b64decode(message.get("hdrs", "")).decode())
     return _Entry(
         message["seq"],
-        # A deleted or lapsed key is a marker without a body.
+        # A deleted or expired key is a marker without a body.
         msgspec.json.decode(data, type=Holder) if data else None,
         msgspec.convert(message["time"], datetime),
         float(ttl[1]) if ttl else float("inf"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -14,6 +14,7 @@ from nats.js.errors import APIError
 from uuid_utils import uuid4
 
 from drover.bus.commits import announcing_commits
+from drover.domain.contexts import context_named
 from drover.domain.decider import Decider
 from drover.eventlog.bucket import ensure_bucket
 from drover.eventlog.jetstream import JetStreamLog
@@ -21,6 +22,7 @@ from drover.eventlog.log import LogUnreachable, OpenLog, Partition
 from drover.eventlog.snapshots import STREAM as SNAPSHOTS
 from drover.eventlog.snapshots import JetStreamSnapshots, SnapshotSource
 from drover.eventlog.streams import StreamRefused, ensure_stream, refuse_too_few
+from drover.eventlog.subject_keys import ensure_key_stream
 from drover.writer.bus_intake import bus_intake
 from drover.writer.clock import Clock, SystemClock
 from drover.writer.lease import Lease
@@ -32,10 +34,11 @@ from drover.writer.snapshots import Snapshotter
 from drover.writer.writer import Writer
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 PREPARE_S: Final = 30.0
-"""How long to wait for the servers of a starting cluster: they need some seconds to elect a leader and to agree on the
-number of servers."""
+"""How many seconds to wait for the servers of a starting cluster. They need some seconds to elect a leader and to learn
+how many servers there are."""
 RETRY_PAUSE_S: Final = 0.5
 NOT_CLUSTERED: Final = 10074
 """The NATS error code when several replicas are requested from a single server."""
@@ -54,19 +57,33 @@ async def prepare(
     purges: bool = False,
     log_max: int | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
-    """Create the streams and the bucket that writers need; refuse those with a wrong configuration.
+    """Create the streams and the bucket that writers need, and refuse existing ones with a wrong configuration. Returns
+    the partitions of each context, by context.
 
-    `partitions`: how many partitions a newly created stream gets; `log_max`: how many bytes it may have. `purges`:
-    whether old commits leave the streams. Returns the partitions of every context.
+    `partitions`: how many partitions a newly created stream gets. `log_max`: how many bytes it may have. `purges`:
+    whether old commits will be purged from the streams.
     """
+
+    async def create() -> dict[str, tuple[Partition, ...]]:
+        try:
+            return await _prepare(client, contexts, replicas, partitions, purges=purges, log_max=log_max)
+        except APIError as error:
+            if error.err_code == NOT_CLUSTERED:
+                raise StreamRefused(replicas) from error
+            raise
+
+    return await patiently(create)
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Call `ask`, and again while the servers refuse, because a starting cluster needs some seconds. Raises
+    LogUnreachable after `PREPARE_S`."""
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PREPARE_S
     while True:
         try:
-            return await _prepare(client, contexts, replicas, partitions, purges=purges, log_max=log_max)
+            return await ask()
         except NatsError as error:
-            if isinstance(error, APIError) and error.err_code == NOT_CLUSTERED:
-                raise StreamRefused(replicas) from error
             if loop.time() > give_up_at:
                 raise LogUnreachable(f"the servers would not list or create the streams: {error}") from error
             log.info("streams_not_ready", why=repr(error))
@@ -94,6 +111,9 @@ async def _prepare(
         )
         for context in contexts
     }
+    for context in contexts:
+        if context_named(context).has_subjects:
+            await ensure_key_stream(client, context, replicas=replicas)
     await ensure_bucket(client, BUCKET, replicas=replicas)
     await JetStreamSnapshots(client).ensure(replicas=replicas)
     refuse_too_few((await client.jetstream().stream_info(SNAPSHOTS)).config, replicas)
@@ -115,11 +135,12 @@ def nats_writer(
 ) -> Writer[S]:
     """Build the writer of one partition.
 
-    `lease_token`: identifies the holder of the lease; a process with the same token takes the lease over at once. Only
-    for a caller that excludes other holders by itself, as `drover up` does with its lock. `peers`: the processes that
-    share the partitions of this context. `clock`: a clock other than the machine's, for simulations. `open_log`: opens
-    the log; by default, only what is in the stream is read. `archived`: where to look for a snapshot that this program
-    can read, if NATS has none.
+    - `lease_token`: identifies the holder of the lease. A process with the same token takes the lease over at once. Use
+      it only if other holders are excluded in another way, as `drover up` does with its lock.
+    - `peers`: the processes that share the partitions of this context.
+    - `clock`: a clock other than the machine's, for simulations.
+    - `open_log`: opens the log. By default, only commits in the stream are read, not those in the archive.
+    - `archived`: where to look for a snapshot that this program can read, if NATS has none.
     """
     where = Partition(decider.context, partition)
     clock = clock or SystemClock()

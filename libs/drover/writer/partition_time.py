@@ -1,5 +1,5 @@
-"""The time of a partition: the wall clock or, if a clock was ahead before, the last event's time plus the time that has
-passed since."""
+"""The time of a partition. Usually it is the wall clock. If a leader's clock was ahead earlier, it is the time of the
+last event plus the time that has passed since."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from drover.domain.event import UNSTAMPED
 from drover.writer.clock import Clock
 
 CLOCK_STEP_MAX: Final = timedelta(seconds=2)
-"""If the wall clock moves by more than this against the monotonic clock, somebody has set it. The wall clock may be as
-much behind the last event, too: clocks of machines differ a little."""
+"""How far clocks may differ. If the wall clock moves by more than this against the monotonic clock, somebody has set
+it. It may also be this much behind the last event, because the clocks of two machines differ a little."""
 
 
 class ClockStepped(DroverError):
@@ -24,14 +24,14 @@ class ClockStepped(DroverError):
 
 
 class PartitionTime:
-    """The time of one partition. Events never go back in time, so after a clock was a day ahead, the partition's time
+    """The time of one partition. Events never go back in time. So if a clock was a day ahead once, the partition's time
     stays a day ahead. It does not stand still: it goes on with the monotonic clock, which nobody can set."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._at = UNSTAMPED
         self._at_elapsed_s = 0.0
-        """The partition's time was `_at` when the monotonic clock showed `_at_elapsed_s`."""
+        """What the monotonic clock showed when the partition's time was `_at`."""
         self._seen: tuple[datetime, float] | None = None
         """What wall clock and monotonic clock showed at the last call in this term."""
         self._ahead_at_start = timedelta()
@@ -44,8 +44,11 @@ class PartitionTime:
 
     def heard(self, at: datetime) -> None:
         """Note the time of an event that another process has just recorded. So a standby knows the partition's time as
-        well as its leader does, even if the last event is old when the standby takes over. It also follows a leader
-        that has lost some time: otherwise the time would jump when the standby takes over, and time-outs would fire."""
+        well as its leader does, even if the last event is old when the standby takes over.
+
+        If the leader's time is behind ours, we go back to it. Otherwise the time would jump forward when the standby
+        takes over, and time-outs would fire.
+        """
         elapsed_s = self._clock.elapsed_s()
         line = self._line(elapsed_s)
         if at > line or line - at > CLOCK_STEP_MAX:
@@ -62,15 +65,15 @@ class PartitionTime:
         return now
 
     def now(self, last: datetime) -> datetime:
-        """Return the time for new events, never before `last`, the time of the last event. Raises ClockStepped if
-        somebody has set the clock, because events must not get such a time."""
+        """Return the time for new events. It is never before `last`, the time of the last event. Raises ClockStepped if
+        somebody has set the clock, because events must not get a wrong time."""
         assert self._seen is not None
         wall, elapsed_s = self._clock.now(), self._clock.elapsed_s()
         seen, seen_elapsed_s = self._seen
         self._seen = (wall, elapsed_s)
         _refuse_a_step(wall - seen - timedelta(seconds=elapsed_s - seen_elapsed_s))
         now = self._time_at(wall, elapsed_s, last)
-        # The first event of the term says how far the time is ahead, so this must not change within the term.
+        # The first event of the term records how far the time is ahead, so this must not change within the term.
         _refuse_a_step(self._ahead_at_start - self._ahead)
         return now
 

@@ -1,8 +1,9 @@
-"""Knows the processes that run writers of a context (they announce themselves on `peers.<context>`), and which of them
-should lead a partition.
+"""Knows the processes that run writers of a context (they announce themselves on `peers.<context>`), and chooses which
+of them should lead a partition.
 
-Processes that received the same announcements name the same leader. If they disagree for a second, the lease still has
-only one holder: this module only names the process that should have it.
+Processes that received the same announcements choose the same leader. They may disagree for a second. Then the
+partition still has only one leader, because only the holder of the lease leads; this module only says who should take
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from drover.service.tasks import in_background
 
 ANNOUNCE_EVERY_S: Final = 1.0
 HEARD_FOR_S: Final = 3.5
-"""A process whose last announcement is older than this counts as stopped."""
+"""A process whose last announcement is older than this many seconds counts as stopped."""
 PEERS_MAX: Final = 1_000
 
 log = structlog.get_logger("drover.writer")
@@ -69,7 +70,7 @@ class Peers:
 
     def owner(self, partition: str) -> str:
         """Return the process that should lead the partition. The processes that could lead it are sorted by name, and
-        the partitions are dealt out to them in turn."""
+        partition number `n` goes to the `n`-th of them, counted round and round."""
         since = self._clock_s() - HEARD_FOR_S
         able = {name for name, (at, ready) in self._heard.items() if at >= since and partition in ready}
         candidates = sorted(able | {self.instance})
@@ -95,7 +96,7 @@ class Peers:
                     yield
             finally:
                 self.ready.clear()
-                await self._announce(client)  # so that the others need not wait for HEARD_FOR_S
+                await self._announce(client)  # tell the others at once, so that they need not wait for HEARD_FOR_S
 
     async def _keep_announcing(self, client: Client) -> None:
         while True:
@@ -103,7 +104,8 @@ class Peers:
                 await self._announce(client)
             self._changed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), ANNOUNCE_EVERY_S)
+                async with asyncio.timeout(ANNOUNCE_EVERY_S):
+                    await self._changed.wait()
 
     async def _announce(self, client: Client) -> None:
         with suppress(NatsError, OSError):

@@ -1,4 +1,4 @@
-"""The commands of a term whose events could not be folded. They are refused from then on."""
+"""The commands of a term whose events could not be folded into the state. They are refused from then on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Quarantine:
         self._context = context
         self._keys: OrderedDict[str, None] = OrderedDict()
         self.keys: frozenset[str] = frozenset()
-        """The keys of the commands, for a fast look-up."""
+        """The ids of the refused commands (without the digest of the request), for a fast look-up."""
 
     def add(self, culprit: Pending) -> None:
         self._keys[split_id(culprit.submission.id)[0]] = None

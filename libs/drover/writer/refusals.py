@@ -1,4 +1,4 @@
-"""The reasons why a partition would not accept a command now, each with advice. Other modules detect them."""
+"""Describes the reasons why a partition would not accept a command now, each with advice. Other modules detect them."""
 
 from __future__ import annotations
 

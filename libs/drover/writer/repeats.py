@@ -1,5 +1,5 @@
-"""Answers repeated commands with the outcome of the first time. It reads that from the log, outside the writer's
-loop."""
+"""Answers repeated commands with the outcome of the first time. It reads that outcome from the log, in tasks beside the
+writer's loop."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Repeats:
                 answered += 1
                 pending.settle(outcome)
         except (LogUnreachable, BelowBottom):
-            pass  # the commands took effect; the writer that their callers ask next can answer
+            pass  # the commands took effect: when their callers ask again, another writer can answer
         finally:
             _turn_away(repeats[answered:])
 

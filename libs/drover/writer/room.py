@@ -1,4 +1,4 @@
-"""Knows whether the log of a partition is full, since when, and when to look for room again."""
+"""Knows whether the log of a partition is full, since when, and when to try again whether there is room."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drover.writer.clock import Clock
 from drover.writer.refusals import Refusal
 
 LOOK: Final = Backoff(first_s=1.0, max_s=15.0)
-"""How long a writer waits before it tries again whether a full log has room."""
+"""The pauses between two tries of a writer to write to a full log."""
 
 log = structlog.get_logger("drover.writer")
 
@@ -39,7 +39,7 @@ class Room:
 
     @property
     def look_in_s(self) -> float:
-        """How many seconds to wait before the next try."""
+        """How many seconds are left until the next try."""
         return max(self._look_at_s - self._clock.elapsed_s(), 0.0)
 
     def refused(self, full: LogFull) -> None:
@@ -52,8 +52,8 @@ class Room:
         self._look_at_s = self._clock.elapsed_s() + self._retries.failed()
 
     def found(self) -> None:
-        """Note that a try has stored its small commit. There may be no room for larger ones, so the pauses become short
-        again only after `used`."""
+        """Note that a try succeeded: the log has stored a small commit. There may be no room for larger ones, so the
+        pauses between tries become short again only after `used`."""
         assert self._full is not None
         full_s = (self._clock.now() - self._full[0]).total_seconds()
         log.info("log_has_room", partition=str(self._partition), full_s=round(full_s))

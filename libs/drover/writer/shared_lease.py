@@ -1,5 +1,5 @@
-"""A lease that is handed over to its preferred owner. So partitions spread over all processes, also when processes
-start or stop."""
+"""A lease whose holder hands it over to the process that should have it (`peers`). So the partitions spread over all
+processes, also when processes start or stop."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from drover.writer.peers import Peers
 
 LOOK_EVERY_S: Final = 0.5
 STEADY_S: Final = 3.0
-"""How long another process must be preferred before the lease is handed over to it, so that a restart does not move all
-partitions."""
+"""For how many seconds another process must be the one that should lead, before the lease is handed over to it. So a
+short restart does not move all partitions."""
 GIVE_WAY_S: Final = 5.0
-"""After a hand-over, how long this process does not try to take the lease back; then it competes again."""
+"""For how many seconds after a hand-over this process does not try to take the lease back. Then it competes again."""
 
 log = structlog.get_logger("drover.writer")
 
 
 class SharedLease:
-    """Wraps the lease of one partition. The holder hands it over by itself; other processes cannot take it away."""
+    """Wraps the lease of one partition. Only the holder itself hands it over; other processes cannot take it away."""
 
     def __init__(self, lease: Lease, partition: str, peers: Peers) -> None:
         self._lease = lease
@@ -45,7 +45,7 @@ class SharedLease:
         return self._peers.owner(self._partition) == self._peers.instance
 
     async def acquire(self) -> None:
-        self._peers.enlist(self._partition)  # a writer acquires its lease once it has caught up
+        self._peers.enlist(self._partition)  # when a writer calls this, its state is at the end of the log
         if self._gave_way:
             with suppress(TimeoutError):
                 async with asyncio.timeout(GIVE_WAY_S):
@@ -75,5 +75,6 @@ class SharedLease:
 
     async def release(self) -> None:
         await self._lease.release()
-        # The state after a term may be void. The writer acquires the lease again when it has loaded its state.
+        # After a term the state may be ahead of the log, and is then loaded again. Only after that the writer acquires
+        # the lease again.
         self._peers.withdraw(self._partition)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -28,7 +29,8 @@ from drover.writer.forked_image import ForkedImage
 SNAPSHOT_EVERY_EVENTS: Final = 50_000
 SNAPSHOT_EVERY_S: Final = 24 * 3600.0
 LOADS_MAX: Final = 10
-"""How many snapshots a start tries to read, if they are damaged or replaced meanwhile."""
+"""How many snapshots a start tries to read at most. A further try is needed if one is damaged, or was replaced while it
+was read."""
 
 log = structlog.get_logger("drover.writer")
 
@@ -36,19 +38,25 @@ log = structlog.get_logger("drover.writer")
 def snapshot_version(decider: Decider[Any]) -> str:
     """Return the version under which a decider's snapshots are stored. It changes with the type of the state and the
     version of the rules. Without an entry in `Decider.image_migrations`, a program reads only its own version."""
-    schema = msgspec.json.encode(_without_texts(msgspec.json.schema(decider.state)), order="deterministic")
-    text = b"%d.%d." % (FOLD_VERSION, decider.version) + schema
+    text = b"%d.%d." % (FOLD_VERSION, decider.version) + _schema(decider.state)
     return hashlib.sha256(text).hexdigest()[:16]
 
 
+@cache
+def _schema(state: type) -> bytes:
+    """Return the schema of a type of state. Cached: a start asks for each one several times."""
+    return msgspec.json.encode(_without_texts(msgspec.json.schema(state)), order="deterministic")
+
+
 def readable_versions(decider: Decider[Any]) -> dict[str, Migration | None]:
-    """Return the versions of snapshots that a program can read, its own first, and how their state becomes one of the
-    present form."""
+    """Return the versions of snapshots that a program can read, its own first. Each comes with the function that
+    converts its state to the present form; None: no conversion is needed."""
     return {snapshot_version(decider): None, **decider.image_migrations}
 
 
 def _without_texts(schema: Any) -> Any:
-    """Take the docstrings out of a schema: a better sentence is not another form."""
+    """Return a schema without its descriptions. They come from docstrings, and rewording one must not change the
+    version."""
     if isinstance(schema, dict):
         return {
             key: _without_texts(part)
@@ -59,8 +67,7 @@ def _without_texts(schema: Any) -> Any:
 
 
 class Snapshotter:
-    """Saves a snapshot whenever `every_events` events have been added, and at least once a day; one snapshot at a
-    time."""
+    """Saves a snapshot after every `every_events` events, and at least once a day. It saves one snapshot at a time."""
 
     def __init__(
         self,
@@ -124,7 +131,7 @@ class Snapshotter:
     def _decode(self, data: bytearray, version: str) -> Fold[Any]:
         try:
             return decode_image(self._decider, data, self._migrations[version])
-        except Exception as error:  # also a fault in a migration: without this snapshot the start only takes longer
+        except Exception as error:  # also if a migration fails: without this snapshot the start only takes longer
             raise SnapshotDamaged("its state cannot be decoded") from error
 
     @property
@@ -137,7 +144,8 @@ class Snapshotter:
         return fold.n - self._saved_n >= self._every or self._clock.elapsed_s() - self._saved_s >= SNAPSHOT_EVERY_S
 
     def take(self, fold: Fold[Any]) -> None:
-        """Start a snapshot: fork now. The caller must ensure that the fold holds committed events only."""
+        """Start to save a snapshot of the fold as it is now, in a forked child process. The fold must contain committed
+        events only."""
         self._saved_n, self._saved_s = fold.n, self._clock.elapsed_s()
         try:
             image = ForkedImage(fold)
@@ -161,7 +169,7 @@ class Snapshotter:
         except SnapshotOutdated as outdated:
             log.info("snapshot_dropped", context=context, why=str(outdated))
         except Exception:
-            # A snapshot is only a cache. The next one is tried after `every_events` more events.
+            # A snapshot is only a cache. The next one is tried after `every_events` more events, or after a day.
             metrics.SNAPSHOTS.labels(context, "failed").inc()
             log.exception("snapshot_failed", context=context)
         else:
@@ -171,7 +179,7 @@ class Snapshotter:
 
 
 async def _gather(source: SnapshotSource, info: SnapshotInfo) -> bytearray:
-    """Read the chunks into one buffer of the right size: msgpack is decoded from one piece."""
+    """Read the chunks of a snapshot into one buffer, because msgpack can only decode it in one piece."""
     data, size = bytearray(info.bytes), 0
     async for chunk in source.read(info):
         if size + len(chunk) > info.bytes:

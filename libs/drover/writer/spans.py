@@ -13,7 +13,7 @@ from drover.writer.intake import Pending
 from drover.writer.turn import Turn
 
 SPANS_PER_TURN_MAX: Final = 256
-"""Maximum of spans per turn. A turn has up to thousands of commands; a sample of them is enough."""
+"""The maximum number of spans per turn. A turn may have thousands of commands; a sample of them is enough."""
 
 
 def record_decided(taken: Sequence[Pending], context: str, started: float) -> None:

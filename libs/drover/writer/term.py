@@ -42,21 +42,21 @@ IDLE_MAX_S: Final = 30.0
 """An idle writer checks the clock at least this often (in seconds), because timers of the event loop stop while a
 machine sleeps."""
 STEPS_TO_THE_SOCKET: Final = 3
-"""How many iterations of the event loop a new append needs until its bytes are sent: the task, the publish, the
-flusher."""
+"""How many iterations of the event loop it takes until the bytes of a new append are sent: for its task, for the
+publish, and for the flusher of nats-py."""
 
 S = TypeVar("S")
 
 
 class Term(Generic[S]):
-    """Runs one decider as the leader of its partition. Discarded at the end of the term.
+    """Runs one decider as the leader of its partition. The object is discarded at the end of the term.
 
-    At most one commit is being stored. Commands that arrive meanwhile are decided on the state after it, in order, and
-    form the next commit. So the state is ahead of the log by up to these two commits. If another leader has written to
-    the log, both are void, and so is this object.
+    At most one commit is being stored at a time. Commands that arrive meanwhile are decided, in order, on the state
+    after it, and form the next commit. So the state is ahead of the log by up to two commits. If another leader has
+    written to the log, both commits are void, and this object must not be used any more.
 
-    If the log is full, the term goes on as read-only: it answers what records no event, and refuses the rest with
-    LOG_FULL, until the log has stored another `TermStarted`.
+    If the log is full, the term goes on as read-only: it answers commands that record no event, and refuses all others
+    with LOG_FULL. It tries to store another `TermStarted`; once that succeeds, the term is no longer read-only.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Term(Generic[S]):
         snapshotter: Snapshotter,
         committed: Callable[[int], None],
     ) -> None:
-        """`committed`: called with the sequence of each commit before its callers are answered."""
+        """`committed`: called with the sequence of each commit, before the callers of its commands are answered.
+        `reload`: loads the state again, up to a sequence."""
         self.decider = decider
         self.fold = fold
         self.epoch = epoch
@@ -90,7 +91,7 @@ class Term(Generic[S]):
         self._codec = Codec.of(decider)
         self._answers = Answers(decider, event_log, lease, self._codec)
         self._gathering = Turn()
-        """The turn of commands that are decided and wait until the commit before them is stored."""
+        """The next turn: its commands are decided, and wait until the commit before them is stored."""
         self._flight: asyncio.Task[int] | None = None
         self._flight_id = ""
         """The id of the commit that is being stored."""
@@ -132,13 +133,13 @@ class Term(Generic[S]):
         self.epoch = epoch
         metrics.EPOCH.labels(self.decider.context, self._log.partition.name).set(epoch)
         metrics.POSITION.labels(self.decider.context, self._log.partition.name).set(seq)
-        self._committed(seq)  # the leader before may have died before it announced its last commits
+        self._committed(seq)  # also announces earlier commits: the leader before may have died before it did so
 
     async def _look_for_room(self) -> None:
-        """If the log is full, try to start the term again."""
+        """If the log is full and it is time to look for room, try to store another first commit of the term."""
         if not self.room.is_full or self.room.look_in_s:
             return
-        self._now()  # a clock that was set meanwhile ends the term: the next one compares it with that of NATS
+        self._now()  # raises if the clock was set meanwhile: the next term then compares it with NATS's clock
         try:
             await self._start()
         except LogFull as full:
@@ -147,8 +148,9 @@ class Term(Generic[S]):
             self.room.found()
 
     async def _void_what_did_not_fit(self) -> bool:
-        """If the log was too full for the commit in flight, go back to the state before it, and decide its commands and
-        those after them again, as read-only. Return whether that was so."""
+        """If the log was too full for the commit that was being stored, go back to the state before it, and put its
+        commands and those after it back into the queue. They are decided again, as read-only. Return False if the log
+        was not too full."""
         if self._flight is None or not self._flight.done() or self._flight.cancelled():
             return False
         if not isinstance(full := self._flight.exception(), LogFull):
@@ -162,7 +164,7 @@ class Term(Generic[S]):
         return True
 
     def _put_back(self, taken: Sequence[Pending]) -> None:
-        """Put commands back to the front of the queue, to be decided again."""
+        """Put commands back to the front of the queue, to be decided again. Ticks are dropped."""
         self._intake.waiting.extendleft(pending for pending in reversed(taken) if not isinstance(pending, TickPending))
 
     def end(self) -> None:
@@ -194,7 +196,7 @@ class Term(Generic[S]):
                 if answerable is not None:
                     try:
                         await self._let_the_commit_out()
-                    finally:  # also when cancelled: answer what has landed
+                    finally:  # also when cancelled: answer the commands whose commit is stored
                         self._answers.give(answerable)
                 elif not await self._wait_for_work():
                     return
@@ -213,7 +215,8 @@ class Term(Generic[S]):
         return self.room.refusal
 
     async def _let_the_commit_out(self) -> None:
-        """Let the event loop send the new commit first, before hundreds of callers get their answers and run."""
+        """Let the event loop send the new commit before the callers get their answers: hundreds of them would run
+        first."""
         if self._flight is not None:
             for _ in range(STEPS_TO_THE_SOCKET):
                 await asyncio.sleep(0)
@@ -252,7 +255,8 @@ class Term(Generic[S]):
         except EvolveFault as fault:
             await self._recover(fault.pending)
             if ticking and fault.pending is tick:
-                self._ticks.note(tick, self._gathering, self.fold.state, now)  # park it: it would fail again at once
+                # Wait before the next tick: it would fail again at once.
+                self._ticks.note(tick, self._gathering, self.fold.state, now)
             return
         if ticking:
             assert tick in self._gathering.taken
@@ -261,8 +265,8 @@ class Term(Generic[S]):
             record_decided(turn.taken[first:], self.decider.context, started)
 
     def _advance(self) -> Turn | None:
-        """Send the gathered turn if no commit is being stored. Return a turn whose commands can be answered now, or
-        None."""
+        """If no commit is being stored, send the gathered turn. Return a turn whose commands can be answered now; None
+        if there is none."""
         answerable = None
         if self._flight is not None:
             if not self._flight.done():
@@ -270,7 +274,8 @@ class Term(Generic[S]):
             answerable = self._land()
         turn = self._gathering
         if not turn.payload and self._snapshotter.is_due(self.fold):
-            self._snapshotter.take(self.fold)  # nothing is in flight or decided, so the fold equals the log
+            # No commit is being stored and no command is decided, so the fold equals the log.
+            self._snapshotter.take(self.fold)
         if turn.payload:
             self._gathering = Turn()
             self._sent = turn
@@ -286,8 +291,8 @@ class Term(Generic[S]):
         return answerable
 
     def _land(self) -> Turn:
-        """Handle the end of the commit that was being stored: raise its error, or note its position. Return its
-        turn."""
+        """Handle the result of the commit that was being stored: raise its error, or note its position. Return its
+        turn, whose commands can be answered."""
         assert self._flight is not None
         assert self._sent is not None
         turn, flight = self._sent, self._flight
@@ -319,10 +324,10 @@ class Term(Generic[S]):
             return True
         wake_at = self._ticks.wake_at(self.fold.state)
         delay = IDLE_MAX_S
-        if self.room.is_full:  # deadlines wait, too
+        if self.room.is_full:  # ticks wait until there is room
             wake_at, delay = None, self.room.look_in_s
         if wake_at is not None and not self._draining:
-            # Overdue ticks cannot be decided while a commit is in flight: its landing wakes us.
+            # An overdue tick waits while a commit is being stored; the end of that commit wakes this loop.
             overdue = wake_at <= (now := self._now())
             if overdue and self._flight is None:
                 return True
@@ -336,8 +341,8 @@ class Term(Generic[S]):
         return True
 
     async def _close(self) -> None:
-        """Wait for the commit that is being stored. All commands without a commit get NOT_LEADER, which callers always
-        retry."""
+        """Wait for the commit that is being stored, and answer its commands. All commands without a stored commit get
+        NOT_LEADER, which callers always retry."""
         self._over = True
         self._intake.close()
         if self._flight is not None and not self._flight.done():
@@ -353,8 +358,8 @@ class Term(Generic[S]):
         await self._answers.close()
 
     async def _recover(self, culprit: Pending) -> None:
-        """Load the state from the log again, because `evolve` failed for an event, and decide the commands of the
-        unsent turn again. The command with that event is refused."""
+        """Load the state from the log again, because `evolve` failed for an event. The command of that event is refused
+        from now on; the other commands of the unsent turn are decided again."""
         self._quarantine.add(culprit)
         void, self._gathering = self._gathering, Turn()
         self._put_back(void.taken)

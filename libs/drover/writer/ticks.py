@@ -1,4 +1,5 @@
-"""The ticks of a term: the command `Tick` in the queue when a deadline of the state has passed."""
+"""The ticks of a term: says when to put the command `Tick` into the queue, because a deadline of the state has
+passed."""
 
 from __future__ import annotations
 
@@ -39,18 +40,19 @@ class Ticks:
 
     @property
     def parked_total(self) -> int:
-        """How many times a deadline was left alone because a tick had changed nothing."""
+        """How many times a deadline was ignored for PARKED_FOR because a tick had changed nothing."""
         return self._deadlines.parked_total
 
     def is_due(self, state: Any, now: datetime) -> bool:
         return self._deadlines.is_due(self._deadline_of(state), now)
 
     def wake_at(self, state: Any) -> datetime | None:
-        """Return when the next tick is due; None: the state has no deadline."""
+        """Return when the next tick is due. None: the state has no deadline."""
         return self._deadlines.wake_at(self._deadline_of(state))
 
     def note(self, tick: TickPending, turn: Turn, state: Any, now: datetime) -> None:
-        """Note the result of a tick: whether `turn` has events of it, and the state after it."""
+        """Note the result of a tick: whether it has recorded events in `turn`, and the next deadline of the state after
+        it."""
         headway = any(pending is tick for pending, _ in turn.recorded)
         parked_before = self.parked_total
         self._deadlines.after_tick(self._deadline_of(state), now, made_headway=headway)
@@ -61,7 +63,8 @@ class Ticks:
         try:
             return self._next_deadline(state)
         except Exception:
-            # Without a deadline no timer of this context fires, but commands go on and the writer does not crash-loop.
+            # Go on as if there were no deadline: no timer of this context fires, but commands are still decided, and
+            # the writer does not crash again and again.
             if self._clock.elapsed_s() >= self._quiet_until_s:
                 self._quiet_until_s = self._clock.elapsed_s() + PARKED_FOR.total_seconds()
                 log.exception("next_deadline_raised", context=self._context, alert=True)

@@ -1,4 +1,4 @@
-"""One turn: decides the waiting commands in order and collects their events for one commit."""
+"""One turn: decides the waiting commands in order and collects their events, which become one commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from drover.writer.intake import Pending
 TURN_COMMANDS_MAX: Final = 4_000
 """How many commands a turn may have. It bounds the memory of a turn, and how long deciding it holds the event loop."""
 FIRST_COMMANDS_MAX: Final = 128
-"""If no commit is in flight, a turn of this many commands is sent at once, and the rest is decided meanwhile."""
+"""If no commit is being stored, a turn is sent as soon as it has this many commands. The next ones are decided while it
+is stored."""
 TURN_BYTES_FULL: Final = COMMIT_BYTES_MAX - DECISION_BYTES_MAX
 """A turn whose events have this size in bytes takes no further command: the events of one more might not fit into the
 commit."""
@@ -61,7 +62,8 @@ class Turn:
     def __init__(self) -> None:
         self.mark = CommitMark()
         self.ids: dict[str, Memory] = {}
-        """The ids of the commands recorded in this turn. They are added to the remembered ids when the turn is sent."""
+        """The ids of the commands that recorded events in this turn. They are added to the remembered ids when the turn
+        is sent."""
         self.taken: list[Pending] = []
         self.recorded: list[tuple[Pending, Sequence[Event]]] = []
         self.answered: list[tuple[Pending, Outcome]] = []
@@ -99,9 +101,9 @@ def decide_into(
     """Decide commands from the front of `waiting` and add them to `turn`. After EvolveFault the fold must not be used
     any more.
 
-    `read_only`: the log is full, so refuse every command that would record events.
-
-    This loop limits the throughput of a partition, hence its local names and its length.
+    `barred`: ids of commands that are refused (`quarantine`). `read_only`: the log is full, so refuse every command
+    that would record events. This loop limits the throughput of a partition, so it is one long function that keeps
+    attributes in local names.
     """
     decide, evolve = decider.decide, decider.evolve
     known, ids = fold.remembered.by_key, turn.ids
@@ -182,8 +184,8 @@ def _carry_on(
     payload: bytearray,
     start: int,
 ) -> Sequence[Event]:
-    """Decide the follow-ups of a command (`Decision.then`), and return all its events. Either all of them are recorded
-    or none."""
+    """Decide the follow-ups of a command (`Decision.then`), and return the events of the command and of its follow-ups.
+    Either all of them are recorded or none."""
     submission = pending.submission
     n, state, evolve = fold.n, fold.state, decider.evolve
     gathered = list(events)
@@ -201,7 +203,8 @@ def _carry_on(
 
 
 def _stamp(events: Sequence[Event], n: int, now: datetime, submission: Submission[Any], payload: bytearray) -> int:
-    """Fill in the envelopes of a decision's events and add them to the commit. Return the number of the last event."""
+    """Fill in the envelope (`n`, `at`, `by`, `cause`, `trace`) of a decision's events and add them to the commit.
+    Return the number of the last event."""
     by, cause, trace = submission.by, submission.id, submission.trace
     for event in events:
         n += 1
@@ -216,7 +219,8 @@ def _stamp(events: Sequence[Event], n: int, now: datetime, submission: Submissio
 
 
 def _read_only(decision: Decision, state: Any, now: datetime) -> Outcome:
-    """Return the outcome of a command while nothing can be recorded. Follow-ups without events change nothing."""
+    """Return the outcome of a command while the log is full: LOG_FULL if the command or a follow-up would record
+    events."""
     while not decision.events:
         if decision.then is None:
             return _without_events(decision)

@@ -37,24 +37,24 @@ S = TypeVar("S")
 
 RETRY_PAUSE_S: Final = 1.0
 OPENING_TRIES_MAX: Final = 20
-"""How many times a writer tries to open a term. A try fails if an old leader writes meanwhile. An old leader that has
-lost its lease stops after the commit that it is storing, so a few tries are enough."""
+"""How many times a writer tries to open a term. A try fails if the leader before writes at the same time. It has lost
+its lease and stops after the commit that it is storing, so a few tries are enough."""
 OTHER_HISTORY_PAUSE_S: Final = 10.0
 PROBE_S: Final = 1.5
-"""How long a healthy writer may take to reach its next command or to store a commit. Beyond it, `probe` reports a
-fault."""
+"""How many seconds a healthy writer takes at most to come to its next command, or to store a commit. If it takes
+longer, `probe` reports a fault."""
 DRAIN_S: Final = 8.0
-"""How long a stopping writer goes on to decide waiting commands; the rest gets NOT_LEADER. It must be shorter than
-`shutdown_grace_s`, after which the process abandons the writer."""
+"""How many seconds a stopping writer goes on to decide waiting commands. The rest get NOT_LEADER. It must be shorter
+than `shutdown_grace_s`, after which the process abandons the writer."""
 
 _ENDED: Final = {AppendConflict: "fenced", ClockStepped: "clock"}
-"""By exception that ended a term, the reason as the metric shows it."""
+"""By type of the exception that ended a term, the reason as the metric names it."""
 
 log = structlog.get_logger("drover.writer")
 
 Serve = Callable[["Writer[Any]", int], AbstractAsyncContextManager[None]]
-"""Called with (writer, epoch): receives the commands of other processes while its block runs. The block lasts for the
-term with this epoch."""
+"""A function that is called with (writer, epoch) and returns a context manager. It receives the commands of other
+processes for the length of its block, which is the term with this epoch."""
 
 
 class WriterFailed(DroverError):
@@ -77,7 +77,7 @@ class Writer(Generic[S]):
         committed: Callable[[int], None] = lambda seq: None,
         intake: Intake | None = None,
     ) -> None:
-        """`committed`: called with the sequence of each commit before its callers are answered."""
+        """`committed`: called with the sequence of each commit, before the callers of its commands are answered."""
         self.decider = decider
         self.partition = event_log.partition
         self.instance = instance
@@ -96,7 +96,7 @@ class Writer(Generic[S]):
         self.loaded = asyncio.Event()
         """Set once the state was at the end of the log for the first time."""
         self._fold: Fold[S] | None = None
-        """The state of a standby. Never one that is still being loaded."""
+        """The state of a standby, at the end of the log. None: it is still being loaded, or this process leads."""
         self._other_history: OfAnotherHistory | None = None
         self._term: Term[S] | None = None
         self._stopping = asyncio.Event()
@@ -107,6 +107,12 @@ class Writer(Generic[S]):
         """The decider's state while this process leads or follows; None before it is loaded."""
         fold = self._term.fold if self._term else self._fold
         return fold.state if fold else None
+
+    @property
+    def is_sole_leader(self) -> bool:
+        """Whether this process leads, and it is certain that no other process does now. If so, its state is the
+        newest."""
+        return self.leading.is_set() and self._lease.is_valid()
 
     @property
     def ahead_s(self) -> float:
@@ -158,9 +164,12 @@ class Writer(Generic[S]):
         return future
 
     def refusal(self) -> Refusal | None:
-        """Return why this process cannot accept commands: a commit was not acknowledged within PROBE_S, or the lease
-        cannot be taken or renewed, or the snapshots belong to another log, or the log is full. None: none of these;
-        this process need not be the leader."""
+        """Return why this process cannot accept commands. None: there is no reason, but this process need not be the
+        leader.
+
+        The reasons are: a commit was not acknowledged within PROBE_S, the lease cannot be taken or renewed, the
+        snapshots belong to another log, or the log is full.
+        """
         if self._other_history is not None:
             return refusals.other_history(self.partition, self._other_history)
         unsettled = self._log.unsettled
@@ -171,17 +180,19 @@ class Writer(Generic[S]):
         return self._term.room.refusal if self._term is not None else None
 
     def why_not_ready(self) -> str | None:
-        """Return None if this process leads or could lead at once: its state is at the end of the log."""
+        """Return why this process could not lead at once. None: it leads, or its state is at the end of the log."""
         if self._term is not None or self._fold is not None:
             return None
         return self._loader.progress()
 
     async def probe(self) -> Refusal | None:
-        """Ask the loop that decides commands whether it would accept one now. Answers within PROBE_S."""
+        """Ask the loop that decides commands whether it would accept one now, and return the reason why not. None: it
+        would. Returns within PROBE_S."""
         probe: Probe = asyncio.get_running_loop().create_future()
         self.intake.put_probe(probe)
         try:
-            return await asyncio.wait_for(probe, PROBE_S)
+            async with asyncio.timeout(PROBE_S):
+                return await probe
         except TimeoutError:
             return self.refusal() or refusals.stuck(self.partition, PROBE_S)
 
@@ -197,11 +208,13 @@ class Writer(Generic[S]):
                 self._other_history, self._fold = error, None
                 log.error("writer_refuses_to_lead", context=self.partition.context, error=str(error), alert=True)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), OTHER_HISTORY_PAUSE_S)
+                    async with asyncio.timeout(OTHER_HISTORY_PAUSE_S):
+                        await self._stopping.wait()
             except (LogUnreachable, NatsError, ClockSkewed, ClockStepped) as error:
                 log.error("writer_waits", context=self.partition.context, error=f"{type(error).__name__}: {error}")
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), RETRY_PAUSE_S)
+                    async with asyncio.timeout(RETRY_PAUSE_S):
+                        await self._stopping.wait()
 
     async def _follow_then_lead(self) -> None:
         if self._fold is None and not await self._load_until_stopped():
@@ -224,14 +237,16 @@ class Writer(Generic[S]):
             await self._snapshotter.settle()
 
     async def _load_until_stopped(self) -> bool:
-        """Load the state. Return False if this process was asked to stop: a long log would take too long."""
+        """Load the state. Return False if this process was asked to stop meanwhile, because loading a long log would
+        take too long."""
         loading = asyncio.create_task(self._loader.load())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((loading, stopping), return_when=asyncio.FIRST_COMPLETED)
             if not loading.done():
                 await end(loading)
-                await self._snapshotter.settle()  # so that the next start continues here
+                # Wait for a snapshot in progress, so that the next start continues there.
+                await self._snapshotter.settle()
                 return False
             self._fold = await loading
             self._other_history = None
@@ -241,7 +256,7 @@ class Writer(Generic[S]):
             await end(loading, stopping)
 
     async def _win_while_following(self, fold: Fold[S]) -> bool:
-        """Follow the log until this process holds the lease. Return False if it was asked to stop."""
+        """Follow the log until this process holds the lease. Return False if this process was asked to stop."""
         winning = asyncio.create_task(self._lease.acquire())
         following = asyncio.create_task(self._follow(fold))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -276,7 +291,7 @@ class Writer(Generic[S]):
         metrics.AHEAD_SECONDS.labels(context, name).set(self._time.ahead_s)
         metrics.LEADER.labels(context, name).set(1)
         self._term = term
-        self._fold = None  # from here on the fold is ahead of the log
+        self._fold = None  # the term changes the fold, which may then be ahead of the log
         if self._stopping.is_set():
             term.drain()
         ended = "stopped"

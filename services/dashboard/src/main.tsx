@@ -4,9 +4,10 @@ import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
 import { AppProvider } from "@/app/context";
 import { LiveSession } from "@/app/live-session";
+import { LookAgain } from "@/app/look-again";
 import { createQueryClient } from "@/app/queries";
 import { restoreSession } from "@/app/restore";
-import { makeRouter } from "@/app/router";
+import { loadScreens, makeRouter } from "@/app/router";
 import { LanguageProvider, loadLanguage } from "@/lib/i18n/i18n";
 import { listenToKeyboard } from "@/lib/keys/use-keys";
 import { preferences } from "@/lib/preferences/preferences";
@@ -27,8 +28,14 @@ async function start(): Promise<void> {
   });
 
   const toasts = new Toasts();
+  const queries = createQueryClient(toasts, () => words);
+  const lookAgain = new LookAgain(() => queries.invalidateQueries());
   const client = new SessionClient({
-    fetch: (path, init) => fetch(path, init),
+    fetch: async (path, init) => {
+      const answer = await fetch(path, init);
+      lookAgain.hear(answer);
+      return answer;
+    },
     tabs: browserTabs(),
     leave: (path) => {
       if (path === SIGN_IN_PATH) toasts.show({ kind: "done", title: words.session.signedOut });
@@ -44,7 +51,6 @@ async function start(): Promise<void> {
   });
   const router = makeRouter({ client });
   const liveSession = new LiveSession(client);
-  const queries = createQueryClient(toasts, () => words);
 
   // What was read by one person, or while there was no session, is not for the next.
   let isOut = false;
@@ -71,6 +77,7 @@ async function start(): Promise<void> {
       </QueryClientProvider>
     </LanguageProvider>,
   );
+  await loadScreens();
 }
 
 void start();

@@ -26,6 +26,8 @@ SCREENS: Final = (
     "/events",
     "/alerts",
     "/system",
+    "/audit",
+    "/keys",
 )
 """The paths of the dashboard's screens. The server answers each of them with the same HTML page."""
 FILE_BYTES_MAX: Final = 8 * 1024 * 1024

@@ -42,7 +42,7 @@ class Lead(NamedTuple):
 
 
 class LogState(Protocol):
-    """The interface to NATS."""
+    """What the status of the platform needs to know from NATS."""
 
     async def leads(self) -> tuple[list[Lead], str]:
         """Return the state of every partition, and the status of NATS: `connected`, or the error."""

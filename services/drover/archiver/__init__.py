@@ -1,1 +1,2 @@
-"""The archiver: copies the log into the archive at an interval, and removes from NATS what DROVER_LOG_KEEP lets go."""
+"""The archiver: copies the log into the archive at an interval, and removes commits from NATS that DROVER_LOG_KEEP does
+not keep there."""

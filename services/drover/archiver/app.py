@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 import structlog
@@ -59,12 +58,12 @@ def assemble(host: Host) -> Assembly:
     )
     # In a process with other services, a full archive disk must not make those unready.
     alone = set(host.services) == {"archiver"}
-    if alone:
-        os.nice(NICENESS)
     return Assembly(
         components=[Component("archiver", Phase.REACTOR, archiver.running(), failure=archiver.wait_failed)],
         ready={"archiver": archiver.why_not_ready} if alone else {},
     )
 
 
-SERVICE: Final = Service(name="archiver", assemble=assemble, settings=(ArchiverSettings,), reads_postgres=True)
+SERVICE: Final = Service(
+    name="archiver", assemble=assemble, settings=(ArchiverSettings,), reads_postgres=True, niceness=NICENESS
+)

@@ -57,7 +57,7 @@ class Archiver:
                 log.warning("archiver_waits", error=repr(error))
                 await asyncio.sleep(TROUBLE_PAUSE_S)
             finally:
-                self._failed.clear()  # it is the next leader's turn
+                self._failed.clear()  # failures are now reported by the next leader
                 metrics.LEADING.set(0)
                 await self._lease.release()
 

@@ -1,4 +1,5 @@
-"""One round for one context: archive, archive the snapshot, read back, then remove what nobody needs in NATS.
+"""One round for one context: copies new commits into the archive, and the newest snapshot if a purge needs it; reads
+back what is to be removed; then removes commits from NATS that nobody needs there.
 
 The order makes every interruption harmless: each step only relies on steps that have ended.
 """
@@ -64,7 +65,8 @@ class ContextArchiver:
         keep: Keep,
         states: DailyStates | None = None,
     ) -> None:
-        """`states`: the saved states of the past. One of each day goes to the archive. None: leave them out."""
+        """`states`: the saved states of the past, of which one for each day is copied to the archive. None: they are
+        not copied."""
         self.context = partitions[0].context
         self._client = client
         self._keeper = keeper
@@ -125,8 +127,9 @@ class ContextArchiver:
         self._held[partition.name] = limit.reason
 
     async def _with_newer_snapshot(self, partition: Partition, standing: Standing) -> Limit:
-        """Archive the newest snapshot, if it is newer than the archived one, and decide again. The archive must have
-        its last commit: a log that is restored ends with the archive."""
+        """Archive the newest snapshot if it is newer than the archived one, and return the limit that then applies to
+        the purge. Only a snapshot whose last commit is in the archive is taken, because a restored log ends where the
+        archive ends."""
         newest = await self._snapshots.newest(partition, up_to=standing.archived)
         if newest is None or newest.info.seq <= standing.snapshot:
             return purge_limit(standing)

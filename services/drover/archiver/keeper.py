@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from drover.archive.archive import Archive
 from drover.archive.creating import Archived, create
-from drover.archive.snapshots import archive_snapshot
+from drover.archive.snapshots import copy_snapshot
 from drover.archive.store import ArchiveStore
 from drover.archive.writing import record_bottom
 from drover.archiver.newest_snapshots import NewestSnapshot
@@ -14,17 +14,20 @@ from drover.eventlog.log import EventLog
 
 
 class ArchiveKeeper:
-    """Remembers which segments were read back in this round and the one before, so that each is read once."""
+    """Writes and reads the archive of one context. It remembers which segments were read back in this round and the one
+    before, so that each is read only once."""
 
     def __init__(self, store: ArchiveStore, context: str) -> None:
         self._store = store
         self._context = context
         self._opened: Archive | None = None
         self._is_swept = False
-        """Whether no run of this process has left files behind."""
+        """Whether the last `archive` of this process succeeded. If not, the next one removes files that an interrupted
+        run left behind."""
         self._checked: set[str] = set()
         self._checked_before: set[str] = set()
-        """The checksums of the segments that were read back, in this round (`_checked`) and in the one before."""
+        """The checksums of the segments that were read back in the round before; those of this round are in
+        `_checked`."""
 
     async def archive(self, logs: Sequence[EventLog]) -> Archived:
         """Begin a round: copy new commits into the archive."""
@@ -36,7 +39,7 @@ class ArchiveKeeper:
         return archived
 
     async def lasts(self) -> Mapping[str, int]:
-        """Return by partition its newest commit in the archive."""
+        """Return, for each partition, the sequence of its newest commit in the archive."""
         archive = await self._open()
         return await archive.previous(archive.last)
 
@@ -63,16 +66,7 @@ class ArchiveKeeper:
 
     async def save_snapshot(self, newest: NewestSnapshot) -> None:
         """Copy a snapshot into the archive and read it back."""
-        info = newest.info
-        await archive_snapshot(
-            self._store,
-            info.partition,
-            version=info.version,
-            seq=info.seq,
-            commit=info.commit,
-            saved_at=info.saved_at,
-            chunks=newest.chunks,
-        )
+        await copy_snapshot(self._store, newest.info, newest.chunks)
 
     async def record_bottom(self, partition: str, bottom: int) -> None:
         """Record the sequence of the partition's first commit that will stay in NATS. Call it before the purge."""

@@ -25,7 +25,7 @@ class NewestSnapshots(Protocol):
         """Return the version of the snapshots that this release's writers of the context save."""
 
     async def newest(self, partition: Partition, up_to: int) -> NewestSnapshot | None:
-        """Return the newest snapshot whose last commit is not after `up_to`."""
+        """Return the newest snapshot whose last commit is not after `up_to`; None if there is none."""
 
 
 class StoredSnapshots:

@@ -31,8 +31,8 @@ SELECT partition, max(seq) AS seq FROM drover.fold_checkpoints WHERE context = $
 
 class ReaderPositions:
     def __init__(self, client: Client, pool: Pool, version_of: Callable[[str], str]) -> None:
-        """`version_of`: returns the version of a context's states. The history of another version has no process that
-        goes on with it."""
+        """`version_of`: returns the version of a context's states. Saved states of other versions do not count: no
+        process continues from them."""
         self._client = client
         self._pool = pool
         self._version_of = version_of

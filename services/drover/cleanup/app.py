@@ -97,13 +97,13 @@ class CleanupEdge:
             "nats": health.nats(self.client),
             "writers": health.writers(self.client),
         }
-        secrets, callers = CronSecrets(cleanup.cron_secrets), Callers(settings.trusted_proxies)
+        secrets, callers = CronSecrets(cleanup.cron_secrets), Callers.of(settings)
         manual = ManualCleanup(commands, cleanup_options(cleanup))
         return [
             Cleaning(secrets, manual, callers),
             CleanupByPeople(manual),
             health.Dependencies(probes, version("drover")),
-            SajuTests(commands, freshness, self.pool),
+            SajuTests(commands, freshness, self.pool, events_per_day=settings.user_events_per_day),
             Users(commands),
         ]
 
@@ -144,5 +144,6 @@ SERVICE: Final = Service(
     handlers=(Cleaning, CleanupByPeople, health.Dependencies, SajuTests, Users),
     settings=(CleanupSettings,),
     reads_postgres=True,
+    tells="analysis",
     takes_requests=True,
 )

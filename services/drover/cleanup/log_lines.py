@@ -1,6 +1,6 @@
 """Writes the log lines about cleanups, as document 001 (saju tests and sign-in), §4.1, prescribes them.
 
-Of users, they contain only ids.
+The lines name users only by their ids.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from drover.web.bodies import Body, read_body
 from drover.web.commands import CommandClient
 from drover.web.errors import invalid, unavailable
 from drover.web.freshness import Freshness
-from drover.web.owner import owner_of
+from drover.web.owner import owner_of, quota_of
 from drover.web.permissions import Verb
 from drover.web.query import read_number, refuse_unknown
 from drover.web.route import (
@@ -123,10 +123,12 @@ _WORKER: Final = Permission(ALL, Verb.UPDATE)
 
 
 class SajuTests:
-    def __init__(self, client: CommandClient, freshness: Freshness, pool: Any) -> None:
+    def __init__(self, client: CommandClient, freshness: Freshness, pool: Any, *, events_per_day: int) -> None:
+        """`events_per_day`: the quota of an end user."""
         self._client = client
         self._freshness = freshness
         self._pool = pool
+        self._events_per_day = events_per_day
 
     @handles(
         write(
@@ -144,7 +146,8 @@ class SajuTests:
     async def start(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await _body(request)
         wish = _START.decode(raw) if raw else StartTest()
-        command = commands.StartTest(str(uuid7()), owner_of(principal, wish.user_id, what="tests"))
+        owner = owner_of(principal, wish.user_id, what="tests")
+        command = commands.StartTest(str(uuid7()), owner, quota=quota_of(principal, self._events_per_day))
         return await self._client.answer(command, request, principal, raw=raw, status=201)
 
     @handles(

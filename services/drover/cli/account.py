@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,21 @@ from uuid import UUID, uuid4
 import asyncpg
 import click
 import msgspec
+from nats.aio.client import Client
 
 from drover.api.identity.accounts import new_account
-from drover.api.identity.addresses import Addresses
+from drover.api.identity.addresses import Addresses, OpenAddress
 from drover.api.identity.client import IdentityClient, KnownAccount
 from drover.api.identity.passwords import Passwords
+from drover.api.identity.personal_data import PersonalData
 from drover.bus.client import CommandBus
+from drover.bus.subject_keys import SubjectKeys, asking
 from drover.cli.errors import AccountRefused, NoSuchAccount
 from drover.cli.event_text import local
 from drover.cli.exits import Exit
-from drover.cli.options import DATA_DIR_DEFAULT
+from drover.cli.key_rotation import rotate_partition
 from drover.cli.output import print_json, printable
+from drover.cli.platform_secrets import identity_secrets, sealing_keys
 from drover.cli.running import asynchronous
 from drover.cli.target import Target, find_target, nats_of, postgres_of
 from drover.domain.decider import Command
@@ -36,13 +39,13 @@ from drover.domain.identity.commands import (
     ResealAccount,
 )
 from drover.domain.identity.policy import AccountRole
-from drover.embedded.credentials import load_or_create_secrets
-from drover.platform.settings import load
+from drover.domain.identity.subjects import CONTEXT, person_token
+from drover.eventlog.streams import partitions_of
 from drover.projection.readable import contexts_being_built
 from drover.readmodel.form import placed
-from drover.service import config
 from drover.service.identity_keys import IdentityKeys
-from drover.service.sealing import Sealer
+from drover.service.sealing import Ring
+from drover.service.subject_sealing import Erased
 from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
@@ -96,9 +99,10 @@ async def password(who: str, password_stdin: bool, data_dir: Path | None) -> Exi
 @asynchronous
 async def list_(as_json: bool, data_dir: Path | None) -> Exit:
     target = find_target(data_dir)
-    keys, sealer = _keys(target, data_dir)
-    addresses = Addresses(keys, sealer)
-    rows = [_row(row, addresses) for row in await _listed(target)]
+    listed = await _listed(target)
+    async with nats_of(target) as client:
+        open_ = await _opener(_addresses(client, target, data_dir), listed)
+    rows = [_row(row, open_) for row in listed]
     if as_json:
         print_json(rows)
     else:
@@ -108,17 +112,38 @@ async def list_(as_json: bool, data_dir: Path | None) -> Exit:
 
 @asynchronous
 async def rekey(data_dir: Path | None) -> Exit:
+    wrapped_anew = await _rotate_keys(data_dir)
+    changed, accounts = await rekey_accounts(data_dir, wrapped_anew)
+    click.echo(f"{changed} of {accounts} accounts now use the current keys.")
+    return Exit.OK
+
+
+async def _rotate_keys(data_dir: Path | None) -> set[str]:
+    """Encrypt (wrap) the keys of people with the first sealing key. Return the names of those that were wrapped with
+    another one before."""
+    target = find_target(data_dir)
+    async with nats_of(target) as client:
+        partitions = await partitions_of(client, CONTEXT)
+        ring = _ring(target, data_dir)
+        return set().union(*[(await rotate_partition(client, one, ring)).tokens for one in partitions])
+
+
+async def rekey_accounts(data_dir: Path | None, wrapped_anew: Collection[str] = ()) -> tuple[int, int]:
+    """Hash the addresses of all accounts with the current secret. What an earlier version sealed is sealed again, with
+    the key of its person. Return how many accounts changed, and how many there are. `wrapped_anew`: names of keys that
+    were just wrapped again; accounts with one of them count as changed."""
     target = find_target(data_dir)
     listed = await _listed(target)
     changed = 0
     async with _office(data_dir) as office, _told():
         for row in listed:
             known = await office.client.read(str(row["id"]))
-            if known is not None and (command := office.rekeyed(known)) is not None:
+            if known is None:
+                continue
+            if (command := await office.rekeyed(known)) is not None:
                 await office.client.send(command, ORIGIN)
-                changed += 1
-    click.echo(f"{changed} of {len(listed)} accounts now use the current keys.")
-    return Exit.OK
+            changed += command is not None or person_token(known.account_id) in wrapped_anew
+    return changed, len(listed)
 
 
 @dataclass(frozen=True)
@@ -133,9 +158,12 @@ class _Office:
             raise NoSuchAccount(who)
         return known
 
-    def rekeyed(self, known: KnownAccount) -> ResealAccount | None:
-        hashes, email_sealed = self.addresses.resealed(known.email_sealed, known.account_id)
-        password_sealed = self.passwords.resealed(known.password_sealed, known.account_id)
+    async def rekeyed(self, known: KnownAccount) -> ResealAccount | None:
+        try:
+            hashes, email_sealed = await self.addresses.resealed(known.email_sealed, known.account_id)
+        except Erased:  # the key of the account is lost: nothing of it can be read
+            return None
+        password_sealed = await self.passwords.resealed(known.password_sealed, known.account_id)
         made = ResealAccount(known.account_id, known.revision, hashes[0], email_sealed, password_sealed)
         before = (known.email_hash, known.email_sealed, known.password_sealed)
         return None if before == (made.email_hash, made.email_sealed, made.password_sealed) else made
@@ -144,27 +172,39 @@ class _Office:
 @asynccontextmanager
 async def _office(data_dir: Path | None) -> AsyncIterator[_Office]:
     target = find_target(data_dir)
-    keys, sealer = _keys(target, data_dir)
     async with nats_of(target) as client:
-        passwords = Passwords(sealer)
+        passwords = Passwords(_personal(client, target, data_dir))
         async with passwords.running():
-            yield _Office(IdentityClient(CommandBus(client)), Addresses(keys, sealer), passwords)
+            yield _Office(IdentityClient(CommandBus(client)), _addresses(client, target, data_dir), passwords)
 
 
-def _keys(target: Target, data_dir: Path | None) -> tuple[IdentityKeys, Sealer]:
-    """Read the keys from the environment. For a platform of `drover up`, keys that the environment lacks
-    are read from the data directory."""
-    if not target.embedded:
-        settings = load(os.environ, without=config.REQUIRED)[config.Settings]
-        return IdentityKeys(settings.identity_secrets), Sealer.from_settings(settings.sealing_keys)
-    own = load_or_create_secrets(data_dir or DATA_DIR_DEFAULT)
-    secrets = os.environ.get("DROVER_IDENTITY_SECRETS") or own.identity_secret
-    sealing = os.environ.get("DROVER_SEALING_KEYS") or own.sealing_key
-    return IdentityKeys(_listed_in(secrets)), Sealer.from_settings(_listed_in(sealing))
+def _addresses(client: Client, target: Target, data_dir: Path | None) -> Addresses:
+    """Make `Addresses` with the keys from the environment. For a platform of `drover up`, keys that the environment
+    lacks are read from the data directory."""
+    secrets = identity_secrets(data_dir, embedded=target.embedded)
+    return Addresses(IdentityKeys(secrets), _personal(client, target, data_dir))
 
 
-def _listed_in(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+def _personal(client: Client, target: Target, data_dir: Path | None) -> PersonalData:
+    return PersonalData(SubjectKeys(CONTEXT, _ring(target, data_dir), asking(client, CONTEXT)))
+
+
+def _ring(target: Target, data_dir: Path | None) -> Ring:
+    return Ring.from_settings(sealing_keys(data_dir, embedded=target.embedded))
+
+
+async def _opener(addresses: Addresses, rows: Sequence[Any]) -> OpenAddress:
+    """Get the keys of the rows' addresses, and return the function that opens the addresses. If no process serves the
+    keys, the list is shown without addresses."""
+    try:
+        return await addresses.opener(row["email_sealed"] for row in rows)
+    except ApiError as error:
+        click.echo(f"Addresses are not shown: {error.message}. Is the api service running?", err=True)
+        return _open_nothing
+
+
+def _open_nothing(sealed: str, account_id: str) -> None:
+    return None
 
 
 async def _change(data_dir: Path | None, who: str, command: Any) -> Exit:
@@ -202,8 +242,8 @@ class Row(msgspec.Struct):
     last_sign_in_at: Any
 
 
-def _row(row: Any, addresses: Addresses) -> Row:
-    email = addresses.opened(row["email_sealed"], str(row["id"]))
+def _row(row: Any, open_: OpenAddress) -> Row:
+    email = open_(row["email_sealed"], str(row["id"]))
     return Row(UUID(str(row["id"])), email, row["role"], row["disabled"], row["created_at"], row["last_sign_in_at"])
 
 
@@ -212,7 +252,7 @@ def _lines(rows: list[Row]) -> list[str]:
     told = [("id", "role", "state", "last sign-in", "e-mail")]
     for row in rows:
         seen = local(row.last_sign_in_at)[: len("2026-01-31 08:00")] if row.last_sign_in_at else "never"
-        email = printable(row.email or "(sealed with a key that is missing)")
+        email = printable(row.email or "(its key is missing)")
         told.append((str(row.id), row.role, "disabled" if row.disabled else "active", seen, email))
     widths = [max(map(len, column)) for column in zip(*told, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in told]

@@ -20,6 +20,7 @@ from drover.archive.errors import FileDamaged
 from drover.archive.index import Index
 from drover.archive.opening import open_store
 from drover.cli.archive_target import Whole, place_of
+from drover.cli.audit import record_access
 from drover.cli.bar import bar
 from drover.cli.errors import NoSuchLog
 from drover.cli.event_text import local
@@ -29,6 +30,7 @@ from drover.cli.output import console, print_json, printable
 from drover.cli.running import asynchronous
 from drover.cli.target import find_target, nats_of
 from drover.domain.contexts import CONTEXTS
+from drover.domain.identity.audit import AccessKind
 
 
 @asynchronous
@@ -45,7 +47,9 @@ async def create_command(
     made: list[Archived] = []
     target = find_target(data_dir)
     async with nats_of(target) as client:
-        for context in contexts or await _contexts_of(client):
+        named = contexts or await _contexts_of(client)
+        await record_access(client, AccessKind.EXPORT, f"archive create {' '.join(named)}")
+        for context in named:
             logs = await logs_of(client, context, target.archive)
             with bar(f"archive {context}", quiet=as_json) as tell:
                 made.append(await create(open_store(address), logs, up_to=up_to, before=before, progress=tell))
@@ -88,7 +92,7 @@ def _minute(at: datetime | None) -> str:
 
 
 async def _whole_index(one: Archive) -> Index:
-    """Return the index with the segments that its volumes list."""
+    """Return the archive's index with the segments of all its volumes."""
     segments = [segment async for segment in one.segments()]
     return msgspec.structs.replace(one.index, segments=segments, volumes=[])
 

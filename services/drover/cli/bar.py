@@ -31,7 +31,7 @@ class Bar:
         if self._progress.disable or (done < of and now - self._told_at < REDRAW_S):
             return
         self._told_at = now
-        # The first call only sets the start: what an earlier, interrupted run did do not count for the rate.
+        # The first call only sets the start: what an earlier, interrupted run did does not count for the rate.
         speed = self._progress.tasks[0].speed
         rate = f"{speed:,.0f} {self._unit}/s" if speed else ""
         self._progress.update(self._task, completed=done, total=of, rate=rate)

@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.checks import alerts, checklist, copies, log_room, machine, platform, reminders, retention
+from drover.cli.checks import alerts, checklist, copies, log_room, machine, platform, reminders, retention, sealing
 from drover.cli.checks.finding import Check, Finding, Scene, Verdict, fail
 from drover.cli.exits import Exit
 from drover.cli.options import DATA_DIR_DEFAULT
@@ -56,6 +56,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("token checks", checklist.tokens_are_checked),
     ("issuer", checklist.issuer_has_keys),
     ("sign-in", checklist.people_can_sign_in),
+    ("sealing keys", sealing.sealing_keys_are_there),
     ("HTTPS", checklist.https_beyond_here),
     ("reminders", reminders.reminders_are_sent),
     ("alerts", alerts.alerts_are_told),

@@ -17,14 +17,17 @@ from drover.archive.chain import Chain
 from drover.archive.errors import FileUnwritable
 from drover.archive.reading import ends_of
 from drover.archive.text import End, Head, encode_end, encode_head, event_lines
+from drover.cli.audit import record_access
 from drover.cli.bar import Tell, bar
 from drover.cli.events_cloud import cloud_event
 from drover.cli.events_source import Source, found_in, matching_in, opened
 from drover.cli.exits import Exit
 from drover.cli.following import while_somebody_reads
 from drover.cli.running import asynchronous
+from drover.cli.target import find_target, nats_of
 from drover.cli.wanted import Wanted
-from drover.embedded.private_file import sync_directory
+from drover.domain.identity.audit import AccessKind
+from drover.service.private_file import sync_directory
 
 Write = Callable[[bytes], Any]
 
@@ -40,6 +43,9 @@ async def export(
     archive_address: str | None,
     data_dir: Path | None,
 ) -> Exit:
+    if archive_address is None:
+        async with nats_of(find_target(data_dir)) as client:
+            await record_access(client, AccessKind.EXPORT, f"events export --context {context}")
     async with opened(data_dir, archive_address, context, partition) as source:
         whole = source.whole and wanted.everything and limit is None and not cloudevents
         with _written(output) as write, bar(f"export {context}", quiet=output is None) as tell:

@@ -16,21 +16,26 @@ from drover.cli.exits import Exit
 from drover.cli.output import console
 from drover.cli.running import asynchronous
 from drover.cli.target import find_target, nats_of
-from drover.domain.contexts import CONTEXTS
+from drover.domain.contexts import CONTEXTS, SUBJECT_CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog import snapshots
 from drover.eventlog.copies import Copies, copies_of, set_copies
 from drover.eventlog.log import Partition
+from drover.eventlog.subject_keys import stream_of as key_stream_of
 from drover.notifier.ledger import BUCKET as NOTIFIER
+from drover.web.key_bucket import BUCKET as KEYS
 from drover.writer.nats_lease import BUCKET as LEASES
 
 STREAMS: Final = (
     *(Partition(context).stream for context in CONTEXTS),
     snapshots.STREAM,
     f"KV_{LEASES}",
+    *map(key_stream_of, SUBJECT_CONTEXTS),
     f"KV_{NOTIFIER}",
+    f"KV_{KEYS}",
 )
-"""All streams that Drover keeps in NATS; buckets are streams, too. The notifier's exists once a notifier has run."""
+"""All streams that Drover keeps in NATS; buckets are streams, too. The last two exist once a notifier and an api have
+run."""
 LOOK_EVERY_S: Final = 0.5
 STALLED_S: Final = 120.0
 """How long nothing may change before the wait for current replicas is given up."""
@@ -53,9 +58,10 @@ async def replicas(number: int, data_dir: Path | None) -> Exit:
     async with nats_of(find_target(data_dir)) as client:
         streams = await copies_of(client, STREAMS)
         for stream in streams:
-            if stream.wanted != number:
+            if stream.wanted != number or stream.damageable:
                 await set_copies(client, stream.stream, number)
-                console().print(Text(f"{stream.stream}: {stream.wanted} -> {number}"))
+                change = "compression off" if stream.wanted == number else f"{stream.wanted} -> {number}"
+                console().print(Text(f"{stream.stream}: {change}"))
         with bar("replicas") as progress:
             await wait_until_current(client, progress)
     said = f"{len(streams)} streams have {number} replicas each, all current"

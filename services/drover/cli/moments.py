@@ -1,4 +1,4 @@
-"""Parses times on a command line: `10m` (ten minutes ago), or a time as in RFC 3339."""
+"""Parses times on a command line: `10m` (ten minutes ago, or from now), or a time as in RFC 3339."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-_AGO: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -29,8 +29,41 @@ class Moment(click.ParamType[datetime]):
             )
 
 
+class ComingMoment(click.ParamType[datetime]):
+    """The type of an option that is a time in the future: `10m` (in ten minutes), or as in RFC 3339. Without an offset,
+    the time is in the time zone of this machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        now = datetime.now(UTC)
+        try:
+            at = coming_moment(str(value), now)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not a time. Write in how long (10m, 2h, 7d) or 2026-01-31T08:00.", param, ctx)
+        if at <= now:
+            self.fail(f"{value!r} has passed. Write in how long (10m, 2h, 7d), or a time to come.", param, ctx)
+        return at
+
+
 def moment(text: str, now: datetime) -> datetime:
-    """Parse a time. Raises ValueError or OverflowError for an invalid text."""
-    if (ago := _AGO.fullmatch(text.strip())) is not None:
-        return now - timedelta(**{_UNITS[ago[2]]: float(ago[1])})
+    """Parse a time. A span is how long ago. Raises ValueError or OverflowError for an invalid text."""
+    span = _span(text)
+    return _written(text) if span is None else now - span
+
+
+def coming_moment(text: str, now: datetime) -> datetime:
+    """Parse a time. A span counts from now on. Raises ValueError or OverflowError for an invalid text."""
+    span = _span(text)
+    return _written(text) if span is None else now + span
+
+
+def _span(text: str) -> timedelta | None:
+    found = _SPAN.fullmatch(text.strip())
+    return None if found is None else timedelta(**{_UNITS[found[2]]: float(found[1])})
+
+
+def _written(text: str) -> datetime:
     return datetime.fromisoformat(text.strip()).astimezone(UTC)

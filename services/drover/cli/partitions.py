@@ -61,8 +61,8 @@ async def list_detached(as_json: bool, data_dir: Path | None) -> Exit:
 
 @asynccontextmanager
 async def _unbuilt(context: str, data_dir: Path | None) -> AsyncIterator[tuple[Projection, Connection]]:
-    """Open a connection while nobody rebuilds this read model. An interrupted rebuild starts over, because it may have
-    made rows of other ranges."""
+    """Open a connection, and keep others from rebuilding this read model meanwhile. Drops what an interrupted rebuild
+    has built, because that may have rows of other ranges."""
     (projection,) = (one for one in PROJECTIONS if one.context == context)
     dsn = find_target(data_dir).postgres_url
     async with Rebuild(projection, (), dsn) as rebuild, connect(dsn, NAME, SETTINGS, command_s=None) as connection:

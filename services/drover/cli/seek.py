@@ -41,7 +41,8 @@ async def first_commit(log: EventLog, holds: Callable[[StoredCommit], bool]) -> 
 
 
 async def _last_with_events(log: EventLog) -> StoredCommit | None:
-    """Return the last commit with events. The last message of the stream may have none, so this searches backwards."""
+    """Return the last commit with events; None if there is none. The last message of the stream may have no events, so
+    this searches backwards."""
     last = await log.last()
     if last is None or last.payload:
         return last

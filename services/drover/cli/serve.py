@@ -9,6 +9,7 @@ import uvloop
 
 from drover.cli.service_names import ALL, SERVICES
 from drover.platform import serve as platform
+from drover.platform.registry import REGISTRY
 from drover.platform.settings import load
 from drover.platform.unread_settings import warn_of_unread
 from drover.service import logging
@@ -24,5 +25,6 @@ def serve(services: tuple[str, ...]) -> None:
     report_errors(settings.sentry_dsn, settings.instance)
     tune_garbage_collection()
     chosen = SERVICES if ALL in services else services
+    os.nice(min(REGISTRY[name].niceness for name in chosen))
     warn_of_unread(os.environ, chosen)
     sys.exit(uvloop.run(platform.serve(configuration, chosen)))

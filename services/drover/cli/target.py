@@ -46,6 +46,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     postgres: str | None
     http_host: str
     http_port: int
+    https: bool = False
+    """Whether the platform serves HTTPS itself."""
     allow_unsynced: bool = False
     archive: str | None = None
     """The archive of the log."""
@@ -95,6 +97,7 @@ def _from_environment(environ: Mapping[str, str]) -> Target:
         postgres=settings.postgres_url or None,
         http_host=settings.http_host,
         http_port=settings.http_port,
+        https=settings.tls_cert is not None,
         allow_unsynced=settings.allow_unsynced,
         archive=settings.archive,
     )
@@ -109,7 +112,9 @@ def _from_directory(data_dir: Path, environ: Mapping[str, str], *, is_named: boo
     url = urlsplit(known.url)
     try:
         server = urlsplit(known.nats_url).netloc.rpartition("@")[2]
-        host, port = url.hostname or "127.0.0.1", url.port or 80
+        https = url.scheme == "https"
+        # With HTTPS, the URL has the certificate's name, which may be that of a router. The platform runs here.
+        host, port = "127.0.0.1" if https else url.hostname or "127.0.0.1", url.port or 80
     except ValueError as error:
         raise CredentialsUnreadable(path, str(error), "The next `drover up` writes it again.") from error
     return Target(
@@ -119,6 +124,7 @@ def _from_directory(data_dir: Path, environ: Mapping[str, str], *, is_named: boo
         postgres=known.postgres_url,
         http_host=host,
         http_port=port,
+        https=https,
         archive=environ.get(ARCHIVE) or None,
     )
 

@@ -1,1 +1,2 @@
-"""The agents' edge: heartbeats in memory, writes as commands, reads as a subset of PostgREST. No fleet rules."""
+"""The HTTP and WebSocket service for agents and back offices: answers heartbeats from memory, turns writes into
+commands, and answers reads like PostgREST. It has no rules of the fleet."""

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Final
 
 from aiohttp import WSMsgType, web
+from msgspec import UNSET, UnsetType
 
 from drover.gateway.agent_metrics import CLOSED, FRAMES_IN, FRAMES_OUT
 from drover.gateway.agent_protocol import (
@@ -24,6 +25,7 @@ from drover.gateway.agent_protocol import (
     encode,
 )
 from drover.service.tasks import end
+from drover.web.ratelimit import Limited
 
 SILENT_AFTER_S: Final = 45.0
 """After this many seconds without a frame (four missed heartbeats), the connection counts as broken."""
@@ -60,7 +62,7 @@ class Connection:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Send queued frames while the block runs. If `end` was called, wait until it is done."""
+        """Send queued frames while the block runs. If `end` was called, wait until the connection is closed."""
         sender = asyncio.create_task(self._send(), name="agent-sender")
         try:
             yield
@@ -105,8 +107,12 @@ class Connection:
         except asyncio.QueueFull:
             self.end(CloseCode.TOO_SLOW)
 
-    def fault(self, code: str, message: str) -> None:
-        self.put(Fault(code, message))
+    def fault(self, code: str, message: str, retry_after_s: int | UnsetType = UNSET) -> None:
+        self.put(Fault(code, message, retry_after_s))
+
+    def turn_away(self, limited: Limited) -> None:
+        """Disconnect an agent that has exceeded a limit, and tell it when to come back."""
+        self.end(CloseCode.TOO_MANY, bye=Bye(limited.message, limited.retry_after_s))
 
     def not_understood(self, bad: BadFrame) -> None:
         """Answer a frame that could not be decoded with an error. Disconnect after too many of them."""

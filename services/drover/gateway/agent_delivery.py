@@ -58,12 +58,13 @@ class DeliveryContext:
         self.roster = roster
         self.offers = offers
         self.holder: dict[str, AgentDeliveries] = {}
-        """The agent that has the current run of each assignment, by assignment."""
+        """By assignment: the agent that has its current run."""
         self.deliveries = asyncio.Semaphore(DELIVERIES_MAX)
 
 
 class AgentDeliveries:
-    """The runs of one agent. Each is sent once, and again only if the agent has forgotten it in between."""
+    """The runs of one agent, on one of its sockets. Each is sent once. After a reconnect, a run that was sent and not
+    started is sent again, unless the agent's `hello` names it."""
 
     def __init__(
         self, context: DeliveryContext, principal: Principal, put: Callable[[Offer | Withdrawn], None]
@@ -141,7 +142,7 @@ class AgentDeliveries:
         if tracing.recorder is not None:
             end_request(place, "agent delivery", started, {}, failed=row is None)
         if self._given.get(assignment_id) is not given:
-            return  # it ended in the meantime, or another socket speaks for the device now
+            return  # the run ended in the meantime, or another socket speaks for the device now
         if row is None:
             self._forget(assignment_id)
             return

@@ -31,7 +31,8 @@ _OVER: Final[dict[type, Over | None]] = {
     AttemptFailed: Over.FAILED,
     AttemptSucceeded: None,  # only its agent can have reported it
 }
-"""The event types that end a run, each with the reason to send to its agent if the agent did not end the run itself."""
+"""The event types that end a run, each with the reason that is sent to the agent if the agent did not end the run
+itself. None: nothing is sent."""
 
 
 class Dispatch:

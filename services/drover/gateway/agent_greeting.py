@@ -62,9 +62,18 @@ class RosterMoves:
 
 
 async def greet(
-    connection: Connection, principal: Principal, grant: Grant, around: Surroundings, moves: RosterMoves
+    connection: Connection,
+    principal: Principal,
+    grant: Grant,
+    around: Surroundings,
+    moves: RosterMoves,
+    check_key: Callable[[], object] = lambda: None,
 ) -> Session | None:
-    """Read the `hello` and start a session. None: the socket is closed or closing."""
+    """Read the `hello` and start a session. None: the socket is closed or closing.
+
+    `check_key`: raises an ApiError if the key is no longer valid. It is called after the `hello`, because an agent may
+    send that long after it has connected.
+    """
     hello = await _hello(connection)
     if hello is None:
         return None
@@ -81,8 +90,11 @@ async def greet(
         raise TurnedAway(CloseCode.UNKNOWN, Code.NOT_FOUND, f"{what} not found")
     if scope is None or (grant.own and scope != Scope(device_id=principal.device_id)):
         raise TurnedAway(CloseCode.NOT_ALLOWED, "42501", "This key is bound to another device")
+    around.limits.check_connect(scope.subject)
     await moves.until(lambda: None not in [verdict(roster.fleet, scope, held) for held in hello.holding], BEHIND_WAIT_S)
-    # No await from here on: no event may come between the verdicts and the start of the session.
+    # No await from here on: no event may come between the verdicts and the start of the session. Nor may a revocation,
+    # because it ends only sessions that have started.
+    check_key()
     session = Session(connection, principal, scope, around)
     session.start([_judged(roster.fleet, scope, held) for held in hello.holding])
     return session
@@ -124,7 +136,7 @@ def verdict(fleet: Fleet, scope: Scope, held: Holding) -> Verdict | None:
         return Verdict.DROP
     if held.run > assignment.run:
         return None
-    # OFFERED too: the agent has it, so it was sent, and the roster will see that soon.
+    # OFFERED, too: the agent has this run, so it was sent, and the roster will soon have the event that says so.
     goes_on = held.run == assignment.run and assignment.phase in (Phase.OFFERED, Phase.SENT, Phase.RUNNING)
     return Verdict.CONTINUE if goes_on else Verdict.DROP
 

@@ -35,6 +35,8 @@ class CloseCode(IntEnum):
     BAD_KEY = 4401
     NOT_ALLOWED = 4403
     UNKNOWN = 4404
+    TOO_MANY = 4429
+    """The agent sends more although its frames are refused, or it connects too often."""
 
 
 AssignmentId = Annotated[str, msgspec.Meta(max_length=64)]
@@ -80,7 +82,7 @@ class BadFrame(msgspec.Struct, tag_field="type", tag="bad", frozen=True):
 
     message: str
     ref: int | None = None
-    """The `ref` of the report that the frame was meant to be, for the answer."""
+    """The `ref` of the report that the frame was meant to be, for the answer; None if it cannot be read."""
 
 
 # From the server
@@ -156,6 +158,8 @@ class Bye(msgspec.Struct, tag_field="type", tag="bye", frozen=True):
 class Fault(msgspec.Struct, tag_field="type", tag="error", frozen=True):
     code: str
     message: str
+    retry_after_s: int | UnsetType = UNSET
+    """With RATE_LIMITED: how many seconds to wait before the next frame of this kind."""
 
 
 ServerFrame = Welcome | Offer | Withdrawn | Done | Refused | Bye | Fault

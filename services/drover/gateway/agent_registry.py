@@ -19,6 +19,11 @@ class Scope(msgspec.Struct, frozen=True):
     device_id: str | None = None
     pc_id: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """The device or the PC, as one text."""
+        return f"pc:{self.pc_id}" if self.device_id is None else f"device:{self.device_id}"
+
     def covers(self, device: Device) -> bool:
         return device.device_id == self.device_id if self.device_id is not None else device.pc_id == self.pc_id
 
@@ -42,6 +47,9 @@ class Registry:
 
     def __len__(self) -> int:
         return len(self._by_device) + len(self._by_pc)
+
+    def __iter__(self) -> Iterator[Session]:
+        yield from [*self._by_device.values(), *self._by_pc.values()]
 
     def enter(self, session: Session) -> Session | None:
         """Add a session. Returns the session to end, if there are two for the same scope: the one with the older

@@ -25,10 +25,14 @@ from drover.gateway.agent_protocol import (
 )
 from drover.gateway.agent_registry import Registry, Scope
 from drover.gateway.agent_reports import ReportLane
+from drover.gateway.limits import DeviceLimits
 from drover.gateway.reports import ReportBody
 from drover.gateway.roster import Roster
-from drover.web.auth import Principal
+from drover.web.auth import Authenticator, Principal
+from drover.web.limits import LIMITED, Limits
+from drover.web.ratelimit import Limited
 
+PATH: Final = "/agent/v1/connect"
 REPORTS_END_WITHIN_S: Final = 2.0
 """How many seconds a closing socket waits for the answers to its reports."""
 REPLACED_RECONNECT_AFTER_S: Final = 30
@@ -57,6 +61,8 @@ class Surroundings:
     context: DeliveryContext
     reports: Reports
     telemetry: Telemetry
+    limits: DeviceLimits
+    requests: Limits
     clock: Callable[[], datetime]
 
 
@@ -71,6 +77,7 @@ class Session:
         self._around = around
         self._deliveries = AgentDeliveries(around.context, principal, connection.put)
         self._lane = ReportLane(self._submit, connection.put)
+        self._limits = around.limits
         self._has_left = False
         self._finish_by: float | None = None
         connection.on_end = self.leave
@@ -108,13 +115,25 @@ class Session:
                     self._connection.end(CloseCode.BAD_KEY)
                     break
                 self._heard()
-                await self._take(frame)
+                try:
+                    await self._take(frame)
+                except Limited as limited:
+                    self._connection.fault(limited.code, limited.message, limited.retry_after_s)
+                    self._refused(limited)
         finally:
             try:
                 await self.finish()
             finally:
                 await self._lane.close()
                 await self._deliveries.close()
+
+    def look(self, auth: Authenticator) -> None:
+        """Close the socket if its key was revoked, or if this process cannot tell whether it was."""
+        if not auth.is_current:
+            self._connection.end(CloseCode.RESTART, bye=Bye("The server cannot check keys at the moment"))
+        elif not auth.holds(self._principal):
+            self._connection.fault("UNAUTHORIZED", "The key was revoked")
+            self._connection.end(CloseCode.BAD_KEY)
 
     def replace(self) -> None:
         bye = Bye("A newer socket speaks for the same device or PC", REPLACED_RECONNECT_AFTER_S)
@@ -167,6 +186,7 @@ class Session:
             if frame.ref is None:
                 self._connection.not_understood(frame)
             else:
+                self._limits.check_stray(self._principal.name)
                 await self._lane.refuse(frame.ref, frame.message)
         else:
             self._connection.not_understood(BadFrame("The hello was already sent"))
@@ -181,17 +201,30 @@ class Session:
             self._connection.not_understood(BadFrame("On the socket of a PC a heartbeat must have a serial_number"))
             return
         if device is None or not self.scope.covers(device):
+            self._limits.check_stray(self._principal.name)
             # Not a bad frame: one unregistered phone must not end the socket of the others.
             self._connection.fault(Code.NOT_FOUND, f"No device {str(beat.serial_number)[:64]} on this socket")
             return
-        self._heard(device.device_id, beat.claims())
+        self._heard(device.device_id, beat.claims())  # before the check, because a throttled device is alive, too
+        self._limits.check_heartbeat(device.device_id)
+
+    def _refused(self, limited: Limited) -> None:
+        """Note a refused frame. An agent that goes on and on is disconnected."""
+        LIMITED.labels(limited.kind, PATH).inc()
+        self._around.requests.note_refusal(self.scope.subject)
+        try:
+            self._limits.check_refusal(self.number)
+        except Limited as too_often:
+            self._connection.turn_away(too_often)
 
     async def _submit(self, report: Report) -> None:
         if report.is_final:
             self._deliveries.reported_end(report.assignment_id, report.run, recorded=True)
         try:
             await self._around.reports.submit(self._principal, report.assignment_id, report)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Limited):
+                self._refused(error)
             if report.is_final:
                 self._deliveries.reported_end(report.assignment_id, report.run, recorded=False)
             raise

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Final
 
 from aiohttp import web
 
 from drover.bus.broadcast import broadcast
 from drover.bus.messages import Bus
+from drover.bus.subject_keys import SubjectKeys
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.analysis import ANALYSIS
 from drover.domain.analysis.validation import validate as validate_analysis
@@ -22,12 +23,19 @@ from drover.domain.render import RENDER
 from drover.domain.render.validation import validate as validate_render
 from drover.eventlog.log import Partition
 from drover.eventlog.snapshots import JetStreamSnapshots
+from drover.evidence.collection import Evidence
+from drover.evidence.settings import EvidenceSettings
+from drover.gateway.device_lookup import claimed_device
+from drover.gateway.evidence import Uploads
+from drover.gateway.exports import Exports
 from drover.gateway.feed import RosterFeed
 from drover.gateway.gfx_data import GfxData
 from drover.gateway.heartbeat import Heartbeats
 from drover.gateway.limits import DeviceLimits
 from drover.gateway.offers import Offers
+from drover.gateway.personal_data import PersonalData
 from drover.gateway.polling import Polling
+from drover.gateway.read_pools import ReadPools
 from drover.gateway.reads import Reads
 from drover.gateway.render_functions import Tell, render_functions, tell_nobody
 from drover.gateway.reports import Reports, Telemetry
@@ -35,7 +43,6 @@ from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
 from drover.gateway.settings import GatewaySettings
 from drover.gateway.sockets import AgentSockets
-from drover.gateway.tables.render_queue import unseal
 from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.handler import Tables
 from drover.gateway.writes.stored_rows import StoredRows
@@ -44,14 +51,17 @@ from drover.hosting.service import Assembly, Service, Unlisted
 from drover.readmodel.models import RELATIONS
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
-from drover.service.sealing import Sealer
+from drover.web.access import Access
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.application import ANY, nothing_here
+from drover.web.audit import Audit
 from drover.web.auth import Authenticator
 from drover.web.commands import CommandClient, PartitionedClient
 from drover.web.forgotten import ForgottenWork
 from drover.web.forgotten_kinds import ANALYSIS_WORK, FLEET_WORK
 from drover.web.freshness import Freshness, Waiter
-from drover.web.permissions import Permissions
+from drover.web.limits import Limits
+from drover.web.permissions import Verb
 from drover.web.postgrest.read import Pool, unknown_relation
 
 
@@ -69,12 +79,23 @@ class Gateway:
     freshness: Freshness
     roster_at: Waiter
     """Lets callers wait until the roster has applied a commit."""
+    requests: Limits = field(default_factory=Limits)
+    """The limits of all callers. Those of heartbeats, polls and reports are `DeviceLimits`."""
     reminder_partitions: Sequence[Partition] = ()
+    render_keys: SubjectKeys | None = None
+    """The keys that encrypt gfx_data, the content of renders. None: this process has no sealing keys."""
+    reminder_keys: SubjectKeys | None = None
     tell: Tell = tell_nobody
+    audit: Audit | None = None
+    """Records sensitive reads. None, which only tests use: nothing is recorded."""
+    evidence: Evidence | None = None
+    """Where pictures of failures are kept. None: DROVER_EVIDENCE is not set."""
 
     def handlers(self) -> list[object]:
-        settings, auth, roster, telemetry = self.settings, self.auth, self.roster, self.telemetry
-        permissions = Permissions.of(settings)
+        settings, roster, telemetry = self.settings, self.roster, self.telemetry
+        requests = self.requests
+        requests.claimed_device = partial(claimed_device, roster)
+        permissions = self.access.permissions
         freshness, roster_freshness = self.freshness, self.freshness.of(self.roster_at)
         forgotten = ForgottenWork(self.pool, FLEET, FLEET_WORK, is_known=roster.knows_work)
         to_fleet = CommandClient(
@@ -104,19 +125,24 @@ class Gateway:
             self.bus, per_s=self.limits.device_requests_per_s, burst=self.limits.device_requests_burst
         )
         offers = Offers(roster, to_fleet)
-        reports = Reports(roster, to_fleet, telemetry, limits)
-        polling = Polling(roster, offers, telemetry, limits, roster_freshness)
-        keys = settings.sealing_keys
+        farm_is_open = permissions.anon_may("jobs", Verb.UPDATE)
+        reports = Reports(roster, to_fleet, telemetry, limits, farm_is_open=farm_is_open)
+        polling = Polling(roster, offers, telemetry, limits, requests, roster_freshness)
+        gfx_data, alarm_texts = GfxData(self.render_keys), AlarmTexts(self.reminder_keys)
+        pools = ReadPools(self.pool, settings.postgres_connections_max)
         edge = Edge(
             permissions=permissions,
             pool=self.pool,
+            pools=pools,
             freshness=freshness,
             stored=StoredRows(self.pool),
             roster=roster,
             reports=reports,
             telemetry=telemetry,
             limits=limits,
-            gfx_data=GfxData(Sealer.from_settings(keys) if keys else None),
+            gfx_data=gfx_data,
+            alarm_texts=alarm_texts,
+            personal_data=PersonalData(permissions, gfx_data, alarm_texts),
             jobs_for=self.limits.jobs_for,
             fleet=to_fleet,
             render=to_render,
@@ -126,20 +152,26 @@ class Gateway:
         tables = Tables(edge)
         more = render_functions(self.tell)
         return [
-            Heartbeats(auth, permissions, roster, telemetry, limits, tables),
+            Heartbeats(permissions, roster, telemetry, limits, requests, tables),
             tables,
-            Rpc(auth, permissions, to_fleet, roster, roster_freshness, telemetry, forgotten, more=more),
-            AgentSockets(auth, permissions, roster, offers, reports, telemetry),
-            Reads(auth, permissions, polling, self.pool, freshness, partial(unseal, edge)),
+            Rpc(permissions, to_fleet, roster, roster_freshness, telemetry, forgotten, more=more),
+            AgentSockets(self.access, roster, offers, reports, telemetry, limits),
+            Reads(permissions, polling, requests, pools, freshness, edge.personal_data.unseal, self.audit),
+            Uploads(permissions, roster, telemetry, limits, requests, self.evidence),
+            Exports(permissions, self.pool, freshness, edge.personal_data.unseal, self.audit),
         ]
+
+    @cached_property
+    def access(self) -> Access:
+        return Access.of(self.settings, self.auth, self.requests, self.audit)
 
     @property
     def unknown_relation(self) -> Unlisted:
         """Answers paths of `/rest/v1` that no other route takes."""
-        return Unlisted(ANY, "/rest/v1/{relation}", self._unknown)
+        return Unlisted(ANY, "/rest/v1/{relation}", self._unknown, takes_credentials=True)
 
     async def _unknown(self, request: web.Request) -> web.StreamResponse:
-        self.auth.authenticate(request.headers)
+        self.requests.count(self.access.identify(request), request)
         name = request.match_info["relation"]
         if name in RELATIONS:  # a known relation without this method
             return await nothing_here(request)
@@ -149,6 +181,7 @@ class Gateway:
 def assemble(host: Host) -> Assembly:
     roster = Roster()
     telemetry = TelemetryOut(host.client, FLEET.context, host.settings.instance)
+    evidence = Evidence.of(host[EvidenceSettings])
     feed = RosterFeed(host.log(FLEET.context), roster, JetStreamSnapshots(host.client))
     gateway = Gateway(
         settings=host.settings,
@@ -160,16 +193,22 @@ def assemble(host: Host) -> Assembly:
         pool=host.pool,
         freshness=host.freshness,
         roster_at=feed.at,
+        requests=host.limits,
         reminder_partitions=host.partitions[REMINDER.context],
+        render_keys=host.subject_keys(RENDER.context),
+        reminder_keys=host.subject_keys(REMINDER.context),
         tell=partial(broadcast, host.client),
+        audit=host.audit,
+        evidence=evidence,
     )
     return Assembly(
         handlers=gateway.handlers(),
-        access=host.access,
+        access=gateway.access,
         unlisted=[gateway.unknown_relation],
         components=[
             Component("roster", Phase.REACTOR, feed.running(), failure=feed.wait_failed),
             Component("telemetry", Phase.REACTOR, telemetry.running()),
+            *([Component("evidence sweep", Phase.REACTOR, evidence.sweeping())] if evidence else []),
         ],
         ready={"roster": feed.why_not_ready},
     )
@@ -178,8 +217,9 @@ def assemble(host: Host) -> Assembly:
 SERVICE: Final = Service(
     name="gateway",
     assemble=assemble,
-    handlers=(Heartbeats, Tables, Rpc, AgentSockets, Reads),
-    settings=(GatewaySettings,),
+    handlers=(Heartbeats, Tables, Rpc, AgentSockets, Reads, Uploads, Exports),
+    settings=(GatewaySettings, EvidenceSettings),
     reads_postgres=True,
+    tells="fleet",
     takes_requests=True,
 )

@@ -57,7 +57,7 @@ class RosterFeed:
 
     async def _belongs(self, fold: Fold[Fleet]) -> bool:
         """Whether the snapshot was made from this log. If not, the roster is made from the log alone. The writer
-        refuses to lead meanwhile."""
+        refuses to lead while it has such a snapshot."""
         try:
             await refuse_another_history(
                 self._log,

@@ -30,8 +30,8 @@ class Offers:
         """Tasks that record that an offer was delivered, by assignment and run."""
 
     def waiting(self, device_id: str) -> Assignment | None:
-        """Return the assignment that this device would get now. There is at most one, because a device has one run at a
-        time."""
+        """Return the assignment that this device would get now; None if there is none. There is at most one, because a
+        device has one run at a time."""
         fleet = self._roster.fleet
         device = fleet.devices.get(device_id)
         if device is None or device.assignment is None:

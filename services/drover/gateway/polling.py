@@ -21,9 +21,11 @@ from drover.gateway.roster import Roster
 from drover.gateway.rows import Row
 from drover.gateway.writes.representation import selected
 from drover.service.api_keys import Role
+from drover.web.answers import UnloggedResponse
 from drover.web.auth import Principal
-from drover.web.errors import encode_json, unavailable
+from drover.web.errors import ApiError, encode_json, unavailable
 from drover.web.freshness import Freshness
+from drover.web.limits import Limits
 from drover.web.postgrest.ast import Query
 from drover.web.postgrest.prefer import Preferences, parse_prefer
 from drover.web.postgrest.respond import Media, Page, apply_range, check_profile, choose_media, respond
@@ -49,6 +51,7 @@ class Polling:
         offers: Offers,
         telemetry: Telemetry,
         limits: DeviceLimits,
+        requests: Limits,
         freshness: Freshness,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -56,6 +59,7 @@ class Polling:
         self._offers = offers
         self._telemetry = telemetry
         self._limits = limits
+        self._requests = requests
         self._freshness = freshness
         self._clock = clock
         self._plans = Plans()
@@ -66,19 +70,25 @@ class Polling:
         """Answer a poll. None: the request is not a poll. The caller has checked the permission."""
         if principal.role not in AGENTS or request.method != "GET":  # a HEAD request must not fetch work
             return None
-        poll = self._plans.read(request.rel_url.raw_query_string)
         headers = request.headers
-        if poll is None or ("Range" in headers and apply_range(Query(), headers).offset):
-            return None
+        try:
+            poll = self._plans.read(request.rel_url.raw_query_string)
+            if poll is None or ("Range" in headers and apply_range(Query(), headers).offset):
+                return None
+            view = _view(headers)  # first: a row that cannot be shown must not be recorded as sent
+        except ApiError:  # not a valid poll: counts like any other request
+            self._requests.count(principal, request)
+            raise
         if not self._roster.complete:
-            # The offers of an outdated roster were delivered or withdrawn long ago.
+            # Until the roster is complete, it has offers that were delivered or withdrawn long ago.
             raise unavailable("The gateway has just started and is still loading the offers")
         device_id, plan = poll
-        view = _view(headers)  # first: a row that cannot be shown must not be recorded as sent
         is_known = device_id in self._roster.fleet.devices and principal.device_id in (None, device_id)
         if not is_known:
+            self._requests.count(principal, request)
             return _respond(None, plan, view, POLL_AFTER[-1][1])
-        self._telemetry.beat(device_id, self._clock(), None)  # also if it polls too often
+        # Before the check: a device that polls too often is alive, too.
+        self._telemetry.beat(device_id, self._clock(), None)
         self._limits.check(device_id)
         await self._freshness.wait_named(headers, FLEET.context)
         waiting = self._offers.waiting(device_id)
@@ -101,7 +111,7 @@ def _view(headers: CIMultiDictProxy[str]) -> tuple[Media, Preferences]:
 def _respond(row: Row | None, plan: Plan, view: tuple[Media, Preferences], poll_after: str) -> web.Response:
     media, preferences = view
     if row is None and media == "array" and preferences is _NO_PREFERENCES:
-        return web.Response(body=b"[]", headers={**_EMPTY, POLL_AFTER_HEADER: poll_after})
+        return UnloggedResponse(body=b"[]", headers={**_EMPTY, POLL_AFTER_HEADER: poll_after})
     rows = [] if row is None else [_shown(row, plan)]
     total = len(rows) if preferences.count else None
     answer = respond(Page(encode_json(rows).decode(), len(rows), 0, total), media, preferences)

@@ -24,7 +24,7 @@ from drover.web.errors import invalid
 _CLAIMED_YEARS: Final = range(1970, 9999)
 """The years that a time in a report may have: every component can store such a time and convert it to UTC."""
 
-# The bounds of all our integers; the decider judges what a value means.
+# All our integers have these bounds. The decider checks whether a value makes sense.
 Integer = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 Percentage = Annotated[int, Meta(ge=0, le=100)]
 Claimed = Annotated[datetime, Meta(tz=True)]
@@ -76,12 +76,16 @@ class Reports:
         client: CommandClient,
         telemetry: Telemetry,
         limits: DeviceLimits,
+        *,
+        farm_is_open: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`farm_is_open`: whether everybody may end jobs. Then one report is enough to end one."""
         self._roster = roster
         self._client = client
         self._telemetry = telemetry
         self._limits = limits
+        self._farm_is_open = farm_is_open
         self._clock = clock
 
     async def submit(
@@ -92,15 +96,20 @@ class Reports:
         *,
         key: str | None = None,
         raw: bytes = b"",
+        read_run: int | None = None,
         only_if: str | None = None,
         by_pc: bool = False,
     ) -> Accepted | None:
         """Handle a report. Returns the writer's answer; None if there was nothing to record. A refusal is raised as
         ApiError.
 
-        `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with. `only_if`: the status
-        that the assignment must have. `by_pc`: the runner of a PC reports, which may leave fields out.
+        `key` is the client's Idempotency-Key, if any, and `raw` the body that it was sent with. `read_run`: the run of
+        the row that the request's filters matched; the report must not count for a later run. `only_if`: the status
+        that the assignment must have. `by_pc`: whether the runner of a PC sent the report; it may leave fields out.
         """
+        names_run = body.run is not None
+        if not names_run and read_run is not None:
+            body = msgspec.structs.replace(body, run=read_run)
         assignment = self._roster.fleet.assignments.get(assignment_id)
         device_id = self._speaker(principal, assignment_id)
         if device_id is not None:
@@ -116,7 +125,7 @@ class Reports:
         if is_known and only_if is None and _says_nothing_new(assignment, body, principal):
             return None
         command = _command(assignment_id, body, principal, by_pc=by_pc)
-        command.only_if = only_if
+        command.only_if, command.names_run, command.farm_is_open = only_if, names_run, self._farm_is_open
         origin = origin_of(principal, route=f"report {assignment_id}", key=key, raw=raw)
         accepted = await self._client.send(command, origin)
         if body.is_final:

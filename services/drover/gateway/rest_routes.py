@@ -18,9 +18,11 @@ from drover.web.route import (
     BY_HANDLER,
     IDEMPOTENCY_KEY,
     MIN_POSITION,
+    ONE_USE,
     POSITION,
     Answer,
     AnyOf,
+    Limit,
     Method,
     Parameter,
     Permission,
@@ -103,6 +105,10 @@ def _title(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
+POLLED: Final = "job_assignments"
+"""The relation whose reads may be polls. A poll counts against the limit of its device."""
+
+
 def reads(name: str) -> Route:
     """Declare the route that reads rows of a relation. Its handler checks the permission itself, because one handler
     serves all relations, and the polls of phones."""
@@ -114,6 +120,7 @@ def reads(name: str) -> Route:
         summary=f"Rows of {name}",
         description=_FILTERS,
         permission=BY_HANDLER,
+        limit=BY_HANDLER if name == POLLED else ONE_USE,
         parameters=_READ,
         answers={
             200: Answer(_LISTS[name], "Rows", headers=_RANGE | BEHIND),
@@ -155,10 +162,11 @@ def changes(
     *,
     keys: tuple[str, ...] = ("id",),
     permission: Permission | Literal["by handler"] | None = None,
+    limit: Limit | Literal["by handler"] = ONE_USE,
 ) -> Route:
     """Declare the route that changes rows of a relation. `keys`: the columns of which each identifies a row.
     `permission`: by default, the permission to update rows of the relation."""
-    return _writes("PATCH", name, "Change", body, keys, permission or Permission(name, Verb.UPDATE))
+    return _writes("PATCH", name, "Change", body, keys, permission or Permission(name, Verb.UPDATE), limit)
 
 
 def deletes(name: str, *, keys: tuple[str, ...] = ("id",)) -> Route:
@@ -172,6 +180,7 @@ def _writes(
     body: Any,
     keys: tuple[str, ...],
     permission: Permission | Literal["by handler"],
+    limit: Limit | Literal["by handler"] = ONE_USE,
 ) -> Route:
     named = tuple(Parameter(key, str, "Which rows, by key: `eq.<key>` or `in.(<key>,<key>)`.") for key in keys)
     return Route(
@@ -182,6 +191,7 @@ def _writes(
         summary=f"{word} rows of {name}",
         description=_FILTERS + _KEYED,
         permission=permission,
+        limit=limit,
         parameters=(*named, _SELECT, _PREFER, IDEMPOTENCY_KEY),
         body=body,
         answers={

@@ -64,6 +64,6 @@ class Roster:
         return id_ in fleet.jobs or id_ in fleet.assignments or id_ in fleet.ended
 
     def device(self, serial_number: str) -> Device | None:
-        """Find a device by its serial number, which the phone itself knows."""
+        """Find a device by its serial number, which the phone itself knows. None: the roster has no such device."""
         device_id = self.fleet.device_by_serial.get(serial_number)
         return None if device_id is None else self.fleet.devices[device_id]

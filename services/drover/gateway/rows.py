@@ -56,7 +56,9 @@ def job_row(job: Job) -> Row:
         "paused_for": (job.paused_for or "admin") if job.status is JobStatus.PAUSED else None,
         "end_reason": _ENDED_BY.get(job.status),
         "updated_at": job.updated_at,
-        "pending": None,  # to leave out assignments that wait for a retry would need a scan
+        "put_first": job.put_first,
+        "is_scheduled": job.is_scheduled,
+        "pending": None,  # null: a count without those that wait for a retry would need a scan
         "running": job.in_flight - len(job.offered),
         "retrying": None,
         "completed": job.completed,

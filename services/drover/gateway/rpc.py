@@ -26,7 +26,7 @@ from drover.gateway.roster import Roster
 from drover.gateway.signs import Telemetry, hear_pc, hear_pcs_of
 from drover.gateway.tables.task_devices import TASK_DEVICE_FAILED
 from drover.gateway.task_rows import claimed_row, reported_row
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.bodies import Body, parse_json, read_body
 from drover.web.commands import CommandClient, request_origin
 from drover.web.errors import ApiError, encode_json, invalid, unavailable
@@ -46,7 +46,7 @@ PREFIX: Final = "p_"
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
-    """The PC, by either name, and how many assignments it wants."""
+    """The arguments of a claim: the PC, under one of two names, and how many assignments it wants."""
 
     runner_pc_id: str | None = None
     runner_pc_name: str | None = None
@@ -80,7 +80,7 @@ class TaskCompletion(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
-    """A function without arguments."""
+    """The arguments of a function that takes none."""
 
 
 class Subject(msgspec.Struct, forbid_unknown_fields=True):
@@ -128,7 +128,6 @@ _FUNCTION: Final = in_path("function", _FUNCTIONS, "Its name.")
 class Rpc:
     def __init__(
         self,
-        auth: Authenticator,
         permissions: Permissions,
         client: CommandClient,
         roster: Roster,
@@ -140,7 +139,6 @@ class Rpc:
     ) -> None:
         """`freshness`: lets calls wait for the roster. `forgotten`: finds work that the roster has forgotten. `more`:
         functions of other contexts."""
-        self._auth = auth
         self._permissions = permissions
         self._client = client
         self._roster = roster
@@ -172,8 +170,8 @@ class Rpc:
             errors=(*WRITE_ERRORS, 405),
         )
     )
-    async def post(self, request: web.Request) -> web.Response:
-        name, function, principal, grant = self._find(request)
+    async def post(self, request: web.Request, principal: Principal) -> web.Response:
+        name, function, grant = self._find(request, principal)
         check_profile(request.headers, "Content-Profile")
         raw = await read_body(request) or b"{}"
         return await self._answer(function, Call(name, request, principal, grant, raw))
@@ -196,10 +194,10 @@ class Rpc:
             errors=(400, 404, 405, 503),
         )
     )
-    async def get(self, request: web.Request) -> web.Response:
+    async def get(self, request: web.Request, principal: Principal) -> web.Response:
         """Call a function with its arguments in the query. Functions that change data are refused, because clients may
         repeat a GET, and other programs follow links."""
-        name, function, principal, grant = self._find(request)
+        name, function, grant = self._find(request, principal)
         if not function.only_reads:
             raise ApiError(
                 405,
@@ -215,14 +213,13 @@ class Rpc:
             arguments[argument] = value
         return await self._answer(function, Call(name, request, principal, grant, msgspec.json.encode(arguments)))
 
-    def _find(self, request: web.Request) -> tuple[str, Function, Principal, Grant]:
-        principal = self._auth.authenticate(request.headers)
+    def _find(self, request: web.Request, principal: Principal) -> tuple[str, Function, Grant]:
         name = request.match_info["function"]
         function = self._functions.get(name)
         if function is None:
             message = f"Could not find the function public.{name[:64]} in the schema cache"
             raise ApiError(404, "PGRST202", message)
-        return name, function, principal, self._permissions.demand(principal, f"rpc/{name}", Verb.CALL)
+        return name, function, self._permissions.demand(principal, f"rpc/{name}", Verb.CALL)
 
     async def _answer(self, function: Function, call: Call) -> web.Response:
         choose_media(call.request.headers)  # refuse an unknown media type before the call, not after it
@@ -297,8 +294,8 @@ class Rpc:
         raise ApiError(404, Code.NOT_FOUND, f"{subject_name} not found", details={name: value})
 
     async def _recalled(self, name: str, id_: str) -> Fleet:
-        """Return a state that has this job or assignment only, as the read model shows it; an empty one if it never
-        was."""
+        """Return a state that has only this job or assignment, as the read model shows it. The state is empty if there
+        never was such a job or assignment."""
         row = await self._forgotten.find(_FORGETTABLE[name], id_)
         fleet: Fleet | None = FLEET.initial() if row is None else row.revive()
         if fleet is None:

@@ -29,7 +29,7 @@ def row_of(fleet: Fleet, assignment_id: str) -> Row:
 
 def claimed_row(fleet: Fleet, assignment_id: str, run: int) -> Row:
     """Make the row of a claimed assignment, which counts as begun. Status and run are those of the claim, because live
-    state may be earlier or later than the claim."""
+    state may be older or newer than the claim."""
     return row_of(fleet, assignment_id) | {"status": AssignmentStatus.RUNNING, "run": run}
 
 

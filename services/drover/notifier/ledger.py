@@ -44,9 +44,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     """For a send in progress: after this time, its process knows the outcome or is dead."""
     at: datetime | None = None
-    """When the alert was raised, for the notice of its resolution."""
+    """For a notice that was sent: when the alert was raised or resolved. The notice of a resolution reads here when the
+    alert was raised."""
     message: str = ""
     why: str = ""
+    sent_as: str = ""
+    """For a send in progress: the key of the message, if it has several notices."""
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -108,7 +111,8 @@ class NatsLedger:
         return await self._write(f"told.{receiver}.{key}", msgspec.json.encode(record), revision, RECORD_TTL_S)
 
     async def _read(self, key: str) -> tuple[bytes, int]:
-        """Read from the leader of the bucket's stream, because a replica may lag."""
+        """Return the value and its revision; empty and 0 if there is none. Reads from the leader of the bucket's
+        stream, because a replica may lag."""
         answer = await self._request(
             f"$JS.API.STREAM.MSG.GET.KV_{BUCKET}", msgspec.json.encode({"last_by_subj": f"$KV.{BUCKET}.{key}"})
         )

@@ -21,6 +21,9 @@ DROPPED: Final = Counter(
 REPEATED: Final = Counter(
     "drover_notifier_repeated", "Retries of notices whose earlier try may have arrived", ["receiver"]
 )
+FOLDED: Final = Counter(
+    "drover_notifier_folded", "Notices delivered in a message about several alerts of one kind", ["receiver"]
+)
 WAITING: Final = Gauge("drover_notifier_waiting_notices", "Notices waiting for delivery", ["receiver"])
 DELAY: Final = Histogram(
     "drover_notifier_delay_seconds",

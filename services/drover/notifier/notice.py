@@ -12,13 +12,14 @@ import msgspec
 
 from drover.domain.severity import severity_of
 
-Phase = Literal["raised", "resolved"]
+Phase = Literal["raised", "reminded", "resolved"]
+"""`reminded`: a critical alert that was snoozed is still open when the snooze ends."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice that an alert was raised, or that it was resolved."""
+    """A notice that an alert was raised, is still open, or was resolved."""
 
     context: str
     alert_id: str
@@ -34,10 +35,17 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """Why the alert was resolved."""
     raised_at: datetime | None = None
     """When the alert was raised, if this is the notice of its resolution."""
+    folded: tuple[Notice, ...] = ()
+    """The notices of one kind and phase that this one stands for (`folding`), in the order of their log."""
 
     @property
     def key(self) -> str:
         """The idempotency key of the notice: the same for every retry, so that receivers can recognise duplicates."""
+        if self.folded:
+            keys = " ".join(one.key for one in self.folded)
+            return f"{self.context}.{sha256(keys.encode()).hexdigest()[:32]}.{self.phase}"
+        if self.phase == "reminded":  # an alert may be snoozed again
+            return f"{self.alert}.{self.phase}-{self.at.timestamp():.0f}"
         return f"{self.alert}.{self.phase}"
 
     @property
@@ -80,6 +88,8 @@ class Receiver(Protocol):
     name: str
     pace_s: float
     """Minimum pause between two notices, in seconds."""
+    folds: bool
+    """Whether warnings of one kind are sent as one message. False for programs, which handle each alert by itself."""
 
     def running(self) -> AbstractAsyncContextManager[object]: ...
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from drover.domain.severity import CRITICAL
+from drover.domain.severity import CRITICAL, WARNING
 from drover.eventlog.follow import follow
 from drover.eventlog.histories import commit_at
 from drover.eventlog.log import EventLog, LogUnreachable, StoredCommit
@@ -22,7 +22,6 @@ from drover.notifier.alert_reader import notices
 from drover.notifier.checkpoint import Checkpoint
 from drover.notifier.delivery_queue import DeliveryQueue
 from drover.notifier.ledger import Ledger, LedgerTrouble, Position, Taken
-from drover.notifier.notice import Notice
 from drover.service.tasks import end
 from drover.writer.lease import Lease
 
@@ -50,9 +49,9 @@ class Reactor:
         self._lease = lease
         self._queues = queues
         self._held = held
-        self._critical_only = critical_only
+        self._severities = (CRITICAL,) if critical_only else (CRITICAL, WARNING)
         self._checkpoints: dict[str, list[Checkpoint]] = {}
-        """The checkpoints of each context, one per delivery queue."""
+        """The checkpoints of each context, one per delivery queue and severity."""
         self._saved: dict[str, int] = {}
         self._leading = False
         self._stop = asyncio.Event()
@@ -121,23 +120,24 @@ class Reactor:
         if context in self._held:
             await asyncio.Event().wait()  # until a restart without the hold
         self._saved[context] = position
-        self._checkpoints[context] = [Checkpoint(position) for _ in queues]
-        # Each queue has its own reader, so that a full queue does not block the others.
+        # Each queue has its own readers, so that a full queue does not block the others: one for each severity, so that
+        # a flood of warnings does not keep a critical alert in the log.
+        readers = [(queue, severity, Checkpoint(position)) for severity in self._severities for queue in queues]
+        self._checkpoints[context] = [checkpoint for _, _, checkpoint in readers]
         async with asyncio.TaskGroup() as group:
-            for queue, checkpoint in zip(queues, self._checkpoints[context], strict=True):
-                group.create_task(self._feed(context, position, queue, checkpoint))
+            for queue, severity, checkpoint in readers:
+                group.create_task(self._feed(context, position, queue, severity, checkpoint))
 
-    async def _feed(self, context: str, position: int, queue: DeliveryQueue, checkpoint: Checkpoint) -> None:
+    async def _feed(
+        self, context: str, position: int, queue: DeliveryQueue, severity: str, checkpoint: Checkpoint
+    ) -> None:
         async def offer(commit: StoredCommit) -> None:
             for notice in notices(context, commit):
-                if self._is_wanted(notice):
+                if notice.severity == severity:
                     await queue.offer(notice, checkpoint.opened(commit.seq))
             checkpoint.read(commit.seq)
 
         await follow(self._logs[context], position, offer)
-
-    def _is_wanted(self, notice: Notice) -> bool:
-        return not self._critical_only or notice.severity == CRITICAL
 
     async def _begin(self, context: str) -> int:
         while True:

@@ -8,14 +8,12 @@ is restarted: so it is restarted, once there is room again.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
 
-import msgspec
 import structlog
 from nats.errors import Error as NatsError
 
@@ -23,14 +21,10 @@ from drover.bus.connection import NatsUnreachable, connected
 from drover.domain.backoff import Backoff, Retries
 from drover.domain.contexts import CONTEXTS
 from drover.eventlog.quotas import QuotaRefused, limit_log, stop_growth
+from drover.service.disk_room import Room
 from drover.service.tasks import in_background
 
 LOOK_EVERY_S: Final = 1.0
-RESERVE_SHARE: Final = 20
-"""The logs stop growing when less than one part in this many of the disk is free."""
-# The least and the most of this reserve, in bytes.
-RESERVE_BYTES_MIN: Final = 32 * 1024 * 1024
-RESERVE_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 SPARE_BYTES: Final[Mapping[str, int]] = {"identity": 8 * 1024 * 1024}
 """How much a log may still grow when the others have stopped: people must be able to sign in to make room."""
 EMPTY_BYTES: Final = 1024 * 1024
@@ -42,32 +36,6 @@ CALM_S: Final = 3600.0
 """After this long without a restart, the pauses are short again."""
 
 log = structlog.get_logger("drover.up")
-
-
-class Room(msgspec.Struct, frozen=True):
-    """How many bytes of a disk are free, and how many it has."""
-
-    free: int
-    total: int
-
-    @property
-    def reserve(self) -> int:
-        """How many bytes are to stay free: the logs stop growing before."""
-        return min(max(self.total // RESERVE_SHARE, RESERVE_BYTES_MIN), RESERVE_BYTES_MAX)
-
-    @property
-    def is_short(self) -> bool:
-        return self.free < self.reserve
-
-    @property
-    def is_ample(self) -> bool:
-        """Clearly more than the reserve, so that the logs are not stopped and released in turns."""
-        return self.free >= self.reserve + self.reserve // 4
-
-    @classmethod
-    def of(cls, folder: Path) -> Room:
-        usage = shutil.disk_usage(folder)
-        return cls(usage.free, usage.total)
 
 
 class Server(Protocol):

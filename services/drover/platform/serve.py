@@ -9,14 +9,18 @@ from typing import Any, Final
 
 import structlog
 from aiohttp import web
+from nats.aio.client import Client
 
 from drover.archive.retention import parse_keep
 from drover.archiver.settings import ArchiverSettings
 from drover.bus.connection import connected, wait_closed
 from drover.bus.metrics import NATS_CONNECTED
 from drover.domain.contexts import CONTEXTS
+from drover.eventlog.log import Partition
 from drover.eventlog.reactor_switch import contexts_with_reactors_off
-from drover.hosting.host import FirstAdmin, Host
+from drover.hosting.host import FirstAdmin, FirstKey, Host
+from drover.hosting.limited_callers import LimitedCallers
+from drover.hosting.service import add_unlisted
 from drover.platform.durability import check_durability, watching_durability
 from drover.platform.openapi import openapi_document
 from drover.platform.registry import REGISTRY
@@ -29,14 +33,22 @@ from drover.service.lifecycle import Component, Phase, run
 from drover.service.metrics import show_process
 from drover.service.sizes import parse_size
 from drover.service.spans import exporting_spans
+from drover.web.access_log import AccessLog
 from drover.web.application import ANY, add_handlers, add_route, create_application, nothing_here
+from drover.web.callers import Callers
+from drover.web.cors import Cors
 from drover.web.serve import serve as serve_http
-from drover.writer.nats_writer import prepare
+from drover.web.tls import Certificate
+from drover.writer.nats_writer import patiently, prepare
 from drover.writer.writer import Writer
 
 NO_ARCHIVE: Final = (
     "DROVER_LOG_KEEP is set, but DROVER_ARCHIVE is not: commits that leave NATS must be kept somewhere. Set "
     "DROVER_ARCHIVE to a folder or to s3://bucket/prefix, or set DROVER_LOG_KEEP=all."
+)
+READABLE: Final = (
+    "Keys, tokens and passwords from these addresses can be read on the network. Use HTTPS as soon as you can, then "
+    "unset DROVER_PLAIN_HTTP_FROM."
 )
 
 log = structlog.get_logger("drover.serve")
@@ -44,7 +56,19 @@ log = structlog.get_logger("drover.serve")
 
 def compose(host: Host, health: Health) -> tuple[web.Application, list[Component]]:
     """Build the HTTP application and the components of all services that this process runs."""
-    app = create_application(health, body_bytes_max=host.settings.body_bytes_max)
+    settings = host.settings
+    access_log = AccessLog(Callers.of(settings)) if settings.access_log else None
+    app = create_application(
+        health,
+        body_bytes_max=settings.body_bytes_max,
+        limits=host.limits,
+        access_log=access_log,
+        audit=host.audit,
+        cors=Cors.of(settings),
+    )
+    told = [service.tells for name, service in REGISTRY.items() if name in host.services and service.tells]
+    if told:
+        host.limits.tell = LimitedCallers(host.bus, host.partitions[told[0]][0]).report
     components: list[Component] = []
     writers: list[Writer[Any]] = []
     for name, service in REGISTRY.items():
@@ -54,8 +78,7 @@ def compose(host: Host, health: Health) -> tuple[web.Application, list[Component
         missing = {type(one) for one in assembly.handlers} - {*service.handlers}
         assert not missing, f"the Service {name} does not declare {missing}"
         add_handlers(app, assembly.handlers, assembly.access)
-        for route in assembly.unlisted:
-            add_route(app, *route)
+        add_unlisted(app, assembly.unlisted, assembly.access)
         components += assembly.components
         host.ready |= assembly.ready
         writers += assembly.writers
@@ -78,13 +101,14 @@ def _why_refusing(writer: Writer[Any]) -> str | None:
 
 
 def _why_not_at_the_end(writer: Writer[Any]) -> str | None:
-    """Return None if the process could lead at once. A roll-out stops the next old process only then."""
+    """Return why this process could not lead at once; None if it could. A roll-out stops the next old process only
+    after that."""
     return writer.why_not_ready()
 
 
 def _why_not_loaded_yet(writer: Writer[Any]) -> str | None:
-    """The same for a process with routes, but only while it starts: later its routes must stay available. A writer
-    that refuses to lead does not take the routes away either."""
+    """Return why this process could not lead at once, but only until its writer has loaded its state. Later, and while
+    the writer refuses to lead, return None, because the routes of the process must stay available."""
     return None if writer.loaded.is_set() or writer.refusal() else writer.why_not_ready()
 
 
@@ -96,6 +120,7 @@ async def serve(
     extra: Sequence[Component] = (),
     lease_token: str | None = None,
     first_admin: FirstAdmin | None = None,
+    first_keys: Sequence[FirstKey] = (),
 ) -> int:
     """Run these services and components until a signal or an error stops them. Returns the exit code."""
     settings = configuration[Settings]
@@ -108,14 +133,9 @@ async def serve(
         )
         client = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
         await check_durability(settings)
-        partitions = await prepare(
-            client,
-            CONTEXTS,
-            replicas=settings.nats_replicas,
-            partitions={"reminder": configuration[ReminderSettings].reminder_partitions},
-            log_max=parse_size(settings.log_max) if settings.log_max else None,
-            purges=not keep.all,
-        )
+        outside = all(REGISTRY[name].is_outside for name in services)
+        partitions = {} if outside else await _prepare(client, configuration, purges=not keep.all)
+        contexts = {one for name in services for one in REGISTRY[name].reacts_to} if outside else CONTEXTS
         pool = await stack.enter_async_context(
             open_pool(settings.postgres_url, settings.instance, settings.postgres_connections_max)
         )
@@ -125,9 +145,10 @@ async def serve(
             pool,
             services=services,
             partitions=partitions,
-            reactors_off=await contexts_with_reactors_off(client, CONTEXTS),
+            reactors_off=await patiently(partial(contexts_with_reactors_off, client, contexts, outside=outside)),
             lease_token=lease_token,
             first_admin=first_admin,
+            first_keys=first_keys,
             document=openapi_document,
         )
         health = Health()
@@ -136,11 +157,43 @@ async def serve(
         show_process(health, services)
         NATS_CONNECTED.set_function(lambda: float(client.is_connected))
         components += _servers(host)
+        if "api" in services:
+            # It fills the bucket of keys when it starts. Without this, the first requests of a new farm would be 503.
+            components.append(Component("known keys", Phase.EDGE, host.keys.known()))
         # Last, so that the port opens when everything behind it works.
-        listener = serve_http(app, settings.http_host, settings.http_port, grace_s=settings.shutdown_grace_s)
-        components.append(Component("http", Phase.EDGE, listener))
+        components += _listener(app, settings)
         log.info("starting", services=list(services), instance=settings.instance)
+        if settings.plain_http_from:
+            log.warning("plain_http_is_allowed", callers=list(settings.plain_http_from), advice=READABLE)
         return await run([*components, *extra], health, grace_s=settings.shutdown_grace_s, on_ready=on_ready)
+
+
+async def _prepare(client: Client, configuration: Configuration, *, purges: bool) -> dict[str, tuple[Partition, ...]]:
+    settings = configuration[Settings]
+    return await prepare(
+        client,
+        CONTEXTS,
+        replicas=settings.nats_replicas,
+        partitions={"reminder": configuration[ReminderSettings].reminder_partitions},
+        log_max=parse_size(settings.log_max) if settings.log_max else None,
+        purges=purges,
+    )
+
+
+def _listener(app: web.Application, settings: Settings) -> list[Component]:
+    """Make the components that serve the application over HTTP, or over HTTPS if the settings name a certificate."""
+    certificate = Certificate.of(settings)
+    listener = serve_http(
+        app,
+        settings.http_host,
+        settings.http_port,
+        grace_s=settings.shutdown_grace_s,
+        tls=certificate.context if certificate else None,
+    )
+    components = [Component("http", Phase.EDGE, listener)]
+    if certificate:
+        components.append(Component("certificate", Phase.EDGE, certificate.watching()))
+    return components
 
 
 def _servers(host: Host) -> list[Component]:

@@ -8,6 +8,7 @@ from typing import Final
 from drover.api.identity.settings import IdentitySettings
 from drover.archiver.settings import ArchiverSettings
 from drover.cleanup.settings import CleanupSettings
+from drover.evidence.settings import EvidenceSettings
 from drover.gateway.settings import GatewaySettings
 from drover.nas.settings import NasSettings
 from drover.notifier.settings import AlertSettings
@@ -21,6 +22,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     Settings,
     IdentitySettings,
     GatewaySettings,
+    EvidenceSettings,
     RenderSettings,
     RenderPolicySettings,
     RenderCapacity,

@@ -22,6 +22,7 @@ from drover.projection.projection import Projection
 from drover.projection.runtime import Announce, Limits, Runner, announce_nothing
 from drover.projector.figures import ReadModelFigures
 from drover.projector.fleet.presence import FLEET_PRESENCE
+from drover.projector.identity.key_uses import KEY_USES
 from drover.projector.render.figures import RenderFigures
 from drover.projector.render.workers import RENDER_WORKERS
 from drover.projector.settings import NO_SCHEMA, ProjectorSettings
@@ -95,7 +96,7 @@ class Projector:
 
 def assemble(host: Host) -> Assembly:
     client, pool = host.client, host.pool
-    tables, schema = (FLEET_PRESENCE, RENDER_WORKERS), host[ProjectorSettings].reader_schema
+    tables, schema = (FLEET_PRESENCE, RENDER_WORKERS, KEY_USES), host[ProjectorSettings].reader_schema
     presence = {table.context: PresenceRows(table.relation) for table in tables if table.relation is not None}
 
     async def announce_form(context: str, partition: str, seq: int) -> None:

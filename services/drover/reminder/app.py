@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from nats.aio.client import Client
 
 from drover.bus.messages import Bus
+from drover.bus.subject_keys import SubjectKeys
 from drover.domain.analysis import ANALYSIS
 from drover.domain.errors import DroverError
 from drover.domain.reminder import REMINDER, reminder_decider
@@ -40,7 +41,7 @@ from drover.reminder.sender import Sender
 from drover.reminder.settings import ReminderSettings
 from drover.service.config import Settings
 from drover.service.lifecycle import Component, Phase
-from drover.service.sealing import Sealer
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.commands import PartitionedClient
 from drover.web.freshness import Freshness
 from drover.writer.nats_writer import nats_writer
@@ -82,7 +83,7 @@ class ReminderService:
         *,
         bus: Bus,
         instance: str,
-        sealing_keys: Sequence[str] = (),
+        keys: SubjectKeys | None = None,
         partitions: Sequence[Partition],
         lease_token: str | None = None,
         open_log: OpenLog | None = None,
@@ -106,10 +107,11 @@ class ReminderService:
             )
             for name in names
         ]
-        provider = chosen_provider(settings, sealing_keys)
+        provider = chosen_provider(settings, keys)
+        texts = AlarmTexts(keys)
         self._sender = sender = Sender(provider, bus, concurrency=settings.reminder_concurrency, instance=instance)
         self._reactors = [
-            Reactor(writer, sender, fetch_limit=settings.reminder_fetch_limit, instance=instance)
+            Reactor(writer, sender, texts, fetch_limit=settings.reminder_fetch_limit, instance=instance)
             for writer in self.writers
         ]
 
@@ -131,8 +133,8 @@ class ReminderService:
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
-        """Send due alarms. Stopped before the writers. On exit, wait for the unfinished sendings of all partitions at
-        the same time."""
+        """Send due alarms until the block ends, which must be before the writers stop. On exit, wait for the alarms of
+        all partitions that are still being sent."""
         if not self._settings.reminder_sends:
             log.warning("reminders_are_not_sent", setting="DROVER_REMINDER_SENDS=0", advice="another sender has to")
             yield
@@ -158,8 +160,12 @@ class ReminderEdge:
         pool: Any,
         freshness: Freshness,
         partitions: Sequence[Partition],
+        keys: SubjectKeys | None = None,
     ) -> None:
+        """`keys`: the keys of users; None if this process has no sealing keys."""
         self._settings = settings
+        self._keys = keys
+        self.texts = AlarmTexts(keys)
         self._reminder = reminder
         self._freshness = freshness
         self._pool = pool
@@ -167,16 +173,14 @@ class ReminderEdge:
         self.clients = PartitionedClient(bus, REMINDER.context, names, freshness=self._freshness, validate=validate)
 
     def handlers(self) -> list[object]:
-        clients, settings = self.clients, self._settings
-        sealer = Sealer.from_settings(settings.sealing_keys) if settings.sealing_keys else None
-        public_key = None
+        clients, quota, public_key = self.clients, self._settings.user_events_per_day, None
         if self._reminder.reminder_vapid_private_key is not None:
             public_key = vapid_public_key(self._reminder.reminder_vapid_private_key)
         return [
-            Alarms(clients),
-            Users(clients),
-            Listing(self._freshness, self._pool),
-            Subscriptions(clients, sealer, public_key),
+            Alarms(clients, self.texts, events_per_day=quota),
+            Users(clients, events_per_day=quota),
+            Listing(self._freshness, self._pool, self.texts),
+            Subscriptions(clients, self._keys, public_key, events_per_day=quota),
             Sending(clients),
         ]
 
@@ -201,7 +205,7 @@ def assemble(host: Host) -> Assembly:
         settings,
         bus=host.bus,
         instance=host.settings.instance,
-        sealing_keys=host.settings.sealing_keys,
+        keys=host.subject_keys(REMINDER.context),
         partitions=partitions,
         lease_token=host.lease_token,
         open_log=host.open_log,
@@ -214,6 +218,7 @@ def assemble(host: Host) -> Assembly:
         pool=host.pool,
         freshness=host.freshness,
         partitions=partitions,
+        keys=host.subject_keys(REMINDER.context),
     )
     components = [
         Component("reminder writers", Phase.WRITER, service.writing(), failure=service.wait_failed),
@@ -226,6 +231,7 @@ def assemble(host: Host) -> Assembly:
             notices = RefundNotices(
                 host.log(ANALYSIS.context),
                 edge.clients,
+                texts=edge.texts,
                 title=settings.reminder_refund_title,
                 body=settings.reminder_refund_body,
             )
@@ -241,5 +247,6 @@ SERVICE: Final = Service(
     handlers=(Alarms, Users, Listing, Subscriptions, Sending),
     settings=(ReminderSettings,),
     reads_postgres=True,
+    tells="reminder",
     takes_requests=True,
 )

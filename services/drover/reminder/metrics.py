@@ -21,7 +21,11 @@ BATCH_ALARMS: Final = Histogram(
 CONCURRENCY: Final = Gauge("drover_reminder_concurrency_in_use", "Sendings in flight in this process")
 CONCURRENCY_LIMIT: Final = Gauge("drover_reminder_concurrency_limit", "Limit of sendings in flight")
 FETCH_LIMIT: Final = Gauge("drover_reminder_fetch_limit", "Limit of alarms in a claim, as currently set", ["partition"])
-SENDINGS: Final = Counter("drover_reminder_sendings", "Sendings tried, by outcome", ["provider", "outcome"])
+SENDINGS: Final = Counter(
+    "drover_reminder_sendings",
+    "Sendings tried, by outcome: delivered, passing, refused, permanent, unknown",
+    ["provider", "outcome"],
+)
 DUE_TO_DISPATCHED: Final = Histogram(
     "drover_reminder_due_to_dispatched_seconds",
     "Seconds from the scheduled time of an alarm to its claim, for first tries of scheduled alarms",

@@ -43,6 +43,8 @@ class Failed(Outcome, frozen=True, kw_only=True):
     """Whether a retry would fail again."""
     code: str
     error: str = ""
+    only_for_a_day: bool = False
+    """Whether to retry for a day and then give up."""
 
 
 class Uncertain(Outcome, frozen=True, kw_only=True):

@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
 
 import msgspec
 import structlog
+from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from drover.bus.messages import Rejected
 from drover.bus.subscription import subscribed
-from drover.domain.errors import Code
+from drover.domain.errors import Code, DroverError
 from drover.domain.reminder.commands import ClaimDue
 from drover.domain.reminder.keys import sending_key
+from drover.domain.reminder.sending import TEXT_ERASED, TEXT_UNREADABLE
 from drover.domain.reminder.state import Reminders
 from drover.domain.reminder.texts import unpack
 from drover.reminder import metrics
 from drover.reminder.batches import Batch
 from drover.reminder.faults import report
-from drover.reminder.notification import Notification
+from drover.reminder.notification import Failed, Notification
 from drover.reminder.sender import Claim, Job, Sender
+from drover.service.sealing import SealDamaged
+from drover.service.subject_sealing import Erased, KeysUnreachable
 from drover.service.tasks import end
+from drover.web.alarm_texts import AlarmTexts, NoSealingKeys, OpenText
 from drover.writer.writer import Writer
 
 POLL_S: Final = 1.0
@@ -50,6 +55,7 @@ class Reactor:
         self,
         writer: Writer[Reminders],
         sender: Sender,
+        texts: AlarmTexts,
         *,
         fetch_limit: int,
         instance: str,
@@ -58,6 +64,7 @@ class Reactor:
         """`fetch_limit`: how many alarms to claim at a time, until another number is set at runtime."""
         self._writer = writer
         self._sender = sender
+        self._texts = texts
         self._fetch_limit = fetch_limit
         self._instance = instance
         self._clock = clock
@@ -139,7 +146,8 @@ class Reactor:
 
     async def _sleep(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     async def _claim(self, limit: int) -> None:
         outcome = await self._writer.submit(ClaimDue(limit, self._instance), by=f"reminder:{self._instance}")
@@ -154,17 +162,31 @@ class Reactor:
             return
         log.debug("claimed", partition=self._partition, alarms=len(claims), limit=limit)
         batch = Batch(len(claims))
-        for claim in claims:
-            self._begin(claim, batch)
+        made = [(claim, self._notification(claim)) for claim in claims]
+        self._in_hand += sum(notification is not None for _, notification in made)
+        open_ = await self._opener([one for _, one in made if one is not None])
+        for claim, notification in made:
+            if notification is None:
+                batch.done()
+            else:
+                self._begin(claim, notification, open_, batch)
 
-    def _begin(self, claim: Claim, batch: Batch) -> None:
-        notification = self._notification(claim)
-        if notification is None:
-            batch.done()
-            return
-        self._in_hand += 1
+    async def _opener(self, notifications: Sequence[Notification]) -> OpenText | DroverError:
+        """Get the keys of all texts at once, and return the function that opens the texts; or the error, if the keys
+        cannot be had."""
+        try:
+            return await self._texts.opener(text for one in notifications for text in (one.title, one.body))
+        except (KeysUnreachable, NoSealingKeys) as error:
+            return error
+
+    def _begin(self, claim: Claim, sealed: Notification, open_: OpenText | DroverError, batch: Batch) -> None:
         wanted, ended = partial(self._is_wanted, claim), partial(self._ended, batch)
-        self._sender.offer(Job(claim, notification, self._partition, wanted, ended))
+        opened = _opened(sealed, open_)
+        if isinstance(opened, Failed):
+            job = Job(claim, sealed, self._partition, wanted, ended, problem=opened)
+        else:
+            job = Job(claim, opened, self._partition, wanted, ended)
+        self._sender.offer(job)
 
     def _is_wanted(self, claim: Claim) -> bool:
         """Whether the claimed alarm must still be sent. True if another process leads now, because the state is then
@@ -205,3 +227,15 @@ class Reactor:
         metrics.FETCH_LIMIT.labels(self._partition).set(limit)
         metrics.ALARMS.labels(self._partition).set(len(state.alarms))
         metrics.IN_HAND.labels(self._partition).set(len(state.in_hand))
+
+
+def _opened(sealed: Notification, open_: OpenText | DroverError) -> Notification | Failed:
+    """Open the texts of a notification, or say why it cannot be sent."""
+    try:
+        if isinstance(open_, DroverError):
+            raise open_
+        return replace(sealed, title=open_("title", sealed.title), body=open_("body", sealed.body))
+    except Erased as error:
+        return Failed(permanent=True, code=TEXT_ERASED, error=str(error))
+    except DroverError as error:
+        return Failed(permanent=isinstance(error, SealDamaged), code=TEXT_UNREADABLE, error=str(error))

@@ -24,7 +24,9 @@ from drover.domain.reminder.notices import TOLD_WITHIN
 from drover.eventlog.codec import Codec, UnreadableCommit, lines
 from drover.eventlog.follow import Follower, last_before
 from drover.eventlog.log import EventLog, StoredCommit
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.commands import Origin, PartitionedClient
+from drover.web.errors import ApiError
 
 PAGE_PREFIX: Final = "cleanup:"
 """The page ids of these notices begin with this."""
@@ -41,6 +43,7 @@ class RefundNotices:
         event_log: EventLog,
         clients: PartitionedClient,
         *,
+        texts: AlarmTexts,
         title: str,
         body: str,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -48,6 +51,7 @@ class RefundNotices:
         """`event_log`: the log of analyses. In `title` and `body`, `{tests}` is replaced by the number of tests."""
         self._log = event_log
         self._clients = clients
+        self._texts = texts
         self._title = title
         self._body = body
         self._clock = clock
@@ -87,19 +91,28 @@ class RefundNotices:
 
     async def _send(self, request: UserNotificationRequested) -> None:
         """Send the notice to the writer of the user's partition. Retry until the writer answers."""
-        tests = str(request.tests)
-        command = Notify(
-            page_id=f"{PAGE_PREFIX}{request.notification_id}",
-            user_id=request.user_id,
-            title=self._title.replace("{tests}", tests),
-            body=self._body.replace("{tests}", tests),
-            asked_at=request.at,
-        )
         retries = Retries(RETRY)
         while True:
+            try:
+                command = await self._command(request)
+            except ApiError as error:  # the keys cannot be reached, or there are none
+                log.warning("notice_not_sealed", user_id=request.user_id, error=str(error))
+                await asyncio.sleep(retries.failed())
+                continue
             outcome = await self._clients.of(request.user_id).outcome(command, _ORIGIN)
             if not isinstance(outcome, Rejected) or outcome.code not in RETRY_LATER:
                 break
             await asyncio.sleep(retries.failed())
         if isinstance(outcome, Rejected):
             log.error("notice_refused", page_id=command.page_id, user_id=request.user_id, code=outcome.code)
+
+    async def _command(self, request: UserNotificationRequested) -> Notify:
+        user_id, tests = request.user_id, str(request.tests)
+        seal = await self._texts.sealer([user_id])
+        return Notify(
+            page_id=f"{PAGE_PREFIX}{request.notification_id}",
+            user_id=user_id,
+            title=seal(user_id, "title", self._title.replace("{tests}", tests)),
+            body=seal(user_id, "body", self._body.replace("{tests}", tests)),
+            asked_at=request.at,
+        )

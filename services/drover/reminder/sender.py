@@ -21,6 +21,7 @@ from drover.domain.reminder.sending import NOT_BEGUN
 from drover.reminder.faults import report
 from drover.reminder.metrics import CONCURRENCY, CONCURRENCY_LIMIT, RETIRED, SENDINGS
 from drover.reminder.notification import Delivered, Failed, Notification, Provider, Uncertain
+from drover.reminder.recordable import recordable
 from drover.service.tasks import end
 
 CONTEXT: Final = "reminder"
@@ -53,6 +54,8 @@ class Job(msgspec.Struct, frozen=True):
     """Called just before the reminder is sent. Returns whether it is still wanted: its page may be deleted by then."""
     ended: Callable[[], None]
     """Called once: after the outcome was reported, or when it is clear that there will be no report."""
+    problem: Failed | None = None
+    """Why the reminder cannot be sent: its texts cannot be opened. None: it can be sent."""
 
 
 class Sender:
@@ -108,7 +111,7 @@ class Sender:
                 continue
             try:
                 with CONCURRENCY.track_inprogress():
-                    outcome = await self._send(job.notification)
+                    outcome = job.problem or await self._send(job.notification)
             except BaseException:  # cancelled in the middle: the outcome is unknown
                 job.ended()
                 raise
@@ -141,7 +144,7 @@ class Sender:
             log.debug("sent", key=notification.key, notification_id=outcome.notification_id)
         else:
             report("push", "push_failed", key=notification.key, outcome=_named(outcome), code=outcome.code)
-        return outcome
+        return recordable(outcome, notification)
 
     async def _report(
         self, claim: Claim, notification: Notification, outcome: Delivered | Failed | Uncertain, partition: str
@@ -151,7 +154,13 @@ class Sender:
         if isinstance(outcome, Delivered):
             command = ReportSent(*about, notification_id=outcome.notification_id)
         elif isinstance(outcome, Failed):
-            command = ReportFailed(*about, permanent=outcome.permanent, code=outcome.code, error=outcome.error)
+            command = ReportFailed(
+                *about,
+                permanent=outcome.permanent,
+                code=outcome.code,
+                error=outcome.error,
+                only_for_a_day=outcome.only_for_a_day,
+            )
         else:
             command = ReportUnknown(*about, code=outcome.code, error=outcome.error, delivered=outcome.delivered)
         answer = await self._told(command, partition)
@@ -184,5 +193,7 @@ class Sender:
 
 def _named(outcome: Delivered | Failed | Uncertain) -> str:
     if isinstance(outcome, Failed):
+        if outcome.only_for_a_day:
+            return "refused"
         return "permanent" if outcome.permanent else "passing"
     return "delivered" if isinstance(outcome, Delivered) else "unknown"

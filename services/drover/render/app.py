@@ -12,6 +12,7 @@ from typing import Final
 from nats.aio.client import Client
 
 from drover.bus.client import CommandBus
+from drover.bus.subject_keys import SubjectKeys, asking
 from drover.bus.telemetry import TelemetryOut
 from drover.domain.errors import DroverError
 from drover.domain.render import RENDER, render_decider
@@ -37,7 +38,8 @@ from drover.render.workshop import Folders, Workshop
 from drover.service.config import Configuration, Settings
 from drover.service.lifecycle import Component, Phase
 from drover.service.render_capacity import RenderCapacity
-from drover.service.sealing import Sealer
+from drover.service.sealing import Ring
+from drover.web.gfx_seal import GfxSeal
 from drover.writer.nats_writer import nats_writer
 from drover.writer.writer import Writer
 
@@ -85,6 +87,11 @@ def worker_ids(base: str | None, count: int) -> list[str]:
     return [base] if count == 1 else [f"{base}-{number}" for number in range(1, count + 1)]
 
 
+def _gfx_seal(client: Client, settings: Settings) -> GfxSeal:
+    ring = Ring.from_settings(settings.sealing_ring(RENDER.context))
+    return GfxSeal(SubjectKeys(RENDER.context, ring, asking(client, RENDER.context)))
+
+
 class RenderWorkers:
     """The workers of this process, with their connections."""
 
@@ -95,7 +102,7 @@ class RenderWorkers:
             "DROVER_RENDER_NEXRENDER_URL": capacity.render_nexrender_url,
             "DROVER_RENDER_NAS": nas.render_nas,
             "DROVER_RENDER_OUTPUT_DIR": settings.render_output_dir,
-            "DROVER_SEALING_KEYS": general.sealing_keys,
+            "DROVER_RENDER_SEALING_KEYS": general.sealing_ring(RENDER.context),
             "DROVER_RENDER_WORKERS of at least 1": capacity.render_workers,
         }
         if missing := [name for name, value in needed.items() if not value]:
@@ -106,13 +113,13 @@ class RenderWorkers:
         self._telemetry = TelemetryOut(client, "render", general.instance)
         self.workers = Workers(
             CommandBus(client),
-            self._workshop(open_nas(nas), Sealer.from_settings(general.sealing_keys)),
+            self._workshop(open_nas(nas), _gfx_seal(client, general)),
             self._telemetry,
             worker_ids(settings.render_worker_id, capacity.render_workers),
             lambda: Pace(settings.render_poll_s, settings.render_poll_idle_s),
         )
 
-    def _workshop(self, nas: NasStore, sealer: Sealer) -> Workshop:
+    def _workshop(self, nas: NasStore, gfx_data: GfxSeal) -> Workshop:
         settings = self._settings
         output = str(settings.render_output_dir)
         disk = LocalDisk()
@@ -125,7 +132,7 @@ class RenderWorkers:
                 settings.render_template_dir or "",
                 settings.render_image_dir or "",
             ),
-            sealer=sealer,
+            gfx_data=gfx_data,
             validate=partial(
                 validate_output,
                 codec=settings.render_codec,
@@ -185,5 +192,11 @@ SERVICE: Final = Service(
     name="render", assemble=assemble, handlers=_HANDLERS, settings=(RenderPolicySettings, *_OF_WORKERS)
 )
 WORKER: Final = Service(
-    name="render-worker", assemble=assemble_worker, handlers=_HANDLERS, settings=_OF_WORKERS, is_part=True
+    name="render-worker",
+    assemble=assemble_worker,
+    handlers=_HANDLERS,
+    settings=_OF_WORKERS,
+    is_outside=True,
+    reacts_to=(RENDER.context,),
+    is_part=True,
 )

@@ -25,7 +25,8 @@ async def deliver(
     *,
     hold: Callable[[], Awaitable[Fence]],
 ) -> str:
-    """Publish the file, and return its location. `hold` returns a fence, or raises Overtaken if this run no longer
+    """Publish the file, and return its location. `hold` checks with the queue that this run still holds the render, and
+    returns a fence, which closes when that answer is too old to rely on. It raises Overtaken if this run no longer
     holds the render; then the run leaves no file."""
     final = final_name(render.broadcast_date, render.composition, render.render_id)
     temporary = temporary_name(final, run)
@@ -49,5 +50,6 @@ async def deliver(
 
 
 async def withdraw(nas: NasStore, render: Details | Stop, *, fence: Fence) -> None:
-    """Remove the file of a cancelled render. `fence` must close before somebody can have run the render again."""
+    """Remove the file of a cancelled render. `fence` must close before the render can have been run again: otherwise
+    the file of the new run could be removed."""
     await nas.remove(final_name(render.broadcast_date, render.composition, render.render_id), fence=fence)

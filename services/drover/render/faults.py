@@ -19,6 +19,7 @@ from drover.render.nexrender.errors import (
 from drover.render.nexrender.paths import PathUnusable
 from drover.render.validation import OutputInvalid
 from drover.service.sealing import SealDamaged, UnknownSealingKey
+from drover.service.subject_sealing import Erased
 
 NAMED_MAX: Final = 5
 """Maximum of missing images that the message of ImageMissing names."""
@@ -61,6 +62,7 @@ FAULTS: Final[dict[type[DroverError], Fault]] = {
     GfxDataInvalid: Fault.GFX_DATA_UNREADABLE,
     UnknownSealingKey: Fault.GFX_DATA_UNREADABLE,
     SealDamaged: Fault.GFX_DATA_UNREADABLE,
+    Erased: Fault.GFX_DATA_UNREADABLE,
     PathUnusable: Fault.GFX_DATA_UNREADABLE,
     RenderError: Fault.RENDER_ERROR,
     RenderLost: Fault.RENDER_LOST,

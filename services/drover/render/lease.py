@@ -46,7 +46,8 @@ class Lease:
         self._look.set()
 
     async def guard(self) -> None:
-        """Renew the lease in time, and check the render at once after `look`. Ends by raising Overtaken."""
+        """Renew the lease in time, and check the render at once after `look`. Never returns: raises Overtaken when this
+        run no longer holds the render."""
         while True:
             try:
                 await self._guard()

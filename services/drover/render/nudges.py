@@ -21,7 +21,8 @@ _TAKEN_AWAY: Final = (b'"RenderCancelled"', b'"RenderRequeued"', b'"RenderFailed
 
 
 class Nudges:
-    """Wakes what waits for new work or for stops in this process. There is one for each process."""
+    """Wakes the tasks of this process that wait for new work or for stops (jobs to remove). There is one for each
+    process."""
 
     def __init__(self, on_taken_away: Callable[[], None], on_clear_cache: Callable[[], object]) -> None:
         self._on_taken_away = on_taken_away

@@ -39,12 +39,13 @@ class Findings(msgspec.Struct, frozen=True):
     """What the probe found."""
 
     size_bytes: int | None = None
-    """None, while `damage` is None too: the file does not exist."""
+    """The size of the file. None: the file does not exist, is not a regular file, or (if `damage` is set) cannot be
+    read."""
     damage: str | None = None
     """Why the file cannot be played completely. None: no damage was found."""
     video: Video | None = None
-    """None, while `damage` is None too: the file has no video stream, or was not opened because it is missing or too
-    small."""
+    """The video stream. None without `damage`: the file has no video stream, or was not opened because it is missing or
+    too small."""
 
 
 class Damaged(Exception):

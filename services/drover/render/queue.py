@@ -17,6 +17,7 @@ from drover.domain.render import commands as c
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.render.policy import Fault
 from drover.domain.render.state import Status
+from drover.service.subject_sealing import KeysUnreachable
 
 CONTEXT: Final = "render"
 QUEUE_AWAY_PAUSE_S: Final = 5.0
@@ -114,8 +115,8 @@ async def patiently(action: Callable[[], Awaitable[T]], log: structlog.typing.Fi
     while True:
         try:
             return await action()
-        except QueueAway as error:
-            log.warning("queue_away", code=error.code)
+        except (QueueAway, KeysUnreachable) as error:  # the same process answers commands and provides keys
+            log.warning("queue_away", error=str(error))
             await asyncio.sleep(QUEUE_AWAY_PAUSE_S)
 
 

@@ -56,7 +56,7 @@ class Run:
         self.duration_s: float | None = None
         """Seconds from the render's `started_at` to its completion, if the queue reported them."""
         self._regained = False
-        """Whether the run goes on after a fault, which the queue does not know yet."""
+        """Whether the run goes on after a fault, and the queue has not been told so yet."""
         self._log = structlog.get_logger("drover.render").bind(
             worker=queue.worker_id, job=claimed.render_id, run=claimed.run
         )
@@ -106,7 +106,9 @@ class Run:
         await self._follow(job, prepared)
         self._went("uploading", 100)
         await self._patiently(lambda: self._queue.rendered(self.claimed))
-        return await self._hand_over(details)
+        await self._hand_over(details)
+        await self._tidy_up(details.uid, job.uid)
+        return True
 
     async def _details(self) -> Details:
         details = await self._queue.details(self.claimed.render_id)
@@ -117,7 +119,8 @@ class Run:
     async def _prepare(self, details: Details) -> Prepared:
         workshop = self._workshop
         composition = await workshop.compositions.get(self._queue, details.composition_id, details.mapping_version)
-        prepared = prepare(workshop, details, composition)
+        gfx_data = await self._patiently(lambda: workshop.gfx_data.open(details.gfx_id, details.gfx_data))
+        prepared = prepare(workshop, details, composition, gfx_data)
         if await workshop.is_missing(prepared.template):
             raise TemplateMissing(f"Template not found: {prepared.template}")
         if missing := await workshop.missing_images(prepared.images):
@@ -172,7 +175,7 @@ class Run:
             self._regained = False
         self._went("encoding" if encoding else "rendering", progress)
 
-    async def _hand_over(self, details: Details) -> bool:
+    async def _hand_over(self, details: Details) -> None:
         workshop = self._workshop
         output = workshop.folders.output_of(details.uid, details.render_id)
         facts = await self._step(lambda: workshop.validate(output))
@@ -197,8 +200,18 @@ class Run:
             )
         )
         self._went("completed", 100)
-        await workshop.discard(details.uid)
-        return True
+
+    async def _tidy_up(self, uid: str, job_id: str) -> None:
+        """Remove the job at nexrender, which has gfx_data in clear text, and then its folder. While nexrender is
+        unreachable the folder stays, so that a sweep finds the job."""
+        try:
+            await self._workshop.nexrender.remove(job_id)
+        except NexrenderDown as error:
+            self._log.warning("job_not_removed", uid=uid, error=str(error))
+            return
+        except DroverError as error:  # some servers cannot remove jobs
+            self._log.info("job_not_removed", uid=uid, error=str(error))
+        await self._workshop.discard(uid)
 
     async def _step(self, action: Callable[[], Awaitable[T]]) -> T:
         """Do one step of the run, and retry it as often as the queue allows."""
@@ -213,8 +226,8 @@ class Run:
                 await self._fault(error)
 
     async def _fault(self, error: DroverError) -> None:
-        """Report the fault that an error means. Returns when it is time to retry; raises RunOver if there is no
-        retry."""
+        """Report an error to the queue, as the fault that it means. Returns when it is time to retry; raises RunOver if
+        there is no retry."""
         fault = fault_of(error)
         if fault is None:
             raise error

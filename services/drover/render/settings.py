@@ -46,6 +46,6 @@ class RenderSettings(Section, frozen=True, kw_only=True):
     render_poll_s: LongSeconds = 10.0
     """Seconds between two questions of an idle worker for work. New work is also pushed to it."""
     render_poll_idle_s: LongSeconds = 30.0
-    """Seconds between two questions of an idle worker after ten questions without work."""
+    """Seconds between two polls of a worker whose last ten polls found no work."""
     render_follow_s: Seconds = 5.0
     """Seconds between two questions to nexrender for the progress of a job."""

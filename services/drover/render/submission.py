@@ -31,7 +31,8 @@ class Submission:
         """The render whose job nexrender may have although the queue does not know the job. None: there is none."""
 
     async def find(self, render: Details) -> RemoteJob | None:
-        """Find the render's job before submitting one: a duplicate uid would be rendered again and again."""
+        """Find the render's job at nexrender; None if there is none. Call it before submitting: a duplicate uid would
+        be rendered again and again."""
         find, name = self._workshop.nexrender.find, render.nexrender_job_id or render.uid
         job = await find(name)
         if job is None and render.run > 1:

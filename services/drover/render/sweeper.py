@@ -9,10 +9,10 @@ from typing import Final
 import structlog
 
 from drover.domain.errors import DroverError
-from drover.domain.render.state import ENDED, Status
+from drover.domain.render.state import ENDED
 from drover.nas.naming import parse_temporary
 from drover.render.nexrender.errors import NexrenderDown
-from drover.render.queue import Queue, Standing
+from drover.render.queue import Queue
 from drover.render.workshop import UID_PREFIX, Workshop
 
 SWEEP_EVERY_S: Final = 600.0
@@ -73,17 +73,15 @@ async def _sweep_jobs(queue: Queue, workshop: Workshop) -> int:
     for uid, render_id in ids.items():
         now = standing.get(render_id)
         if now is None or now.status in ENDED or now.uid != uid:
-            await _remove_job(workshop, uid, now)
+            await _remove_job(workshop, uid)
             await workshop.discard(uid)
             removed += 1
     return removed
 
 
-async def _remove_job(workshop: Workshop, uid: str, now: Standing | None) -> None:
+async def _remove_job(workshop: Workshop, uid: str) -> None:
     """Remove the nexrender job of a job folder. The folder is made before the job is submitted, so this also finds a
     job that was submitted and never reported."""
-    if now is not None and now.uid == uid and now.status is Status.COMPLETED:
-        return
     try:
         await workshop.nexrender.remove(uid)
     except NexrenderDown:

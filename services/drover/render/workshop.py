@@ -40,9 +40,9 @@ class Nexrender(Protocol):
 
 
 class Unseal(Protocol):
-    """The part of `drover.service.sealing.Sealer` that a worker needs."""
+    """The part of `drover.web.gfx_seal.GfxSeal` that a worker needs."""
 
-    def open(self, sealed: str, *, context: str, subject: str) -> bytes: ...
+    async def open(self, gfx_id: str, text: str) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Workshop:
     nexrender: Nexrender
     nas: NasStore
     folders: Folders
-    sealer: Unseal
+    gfx_data: Unseal
     validate: Callable[[Path], Awaitable[FileFacts]]
     """Validates a rendered file, and returns facts about it. Raises OutputInvalid."""
     digest: Callable[[Path], Awaitable[Digest]]

@@ -1,5 +1,5 @@
-"""Remembers when each device last sent a sign of life, in memory only. After any gap in the telemetry, all timers
-restart.
+"""Remembers when each device last sent a sign of life, in memory only. After a gap in the telemetry of a gateway, the
+timers of its devices restart.
 
 It does not decide what a silence means.
 """
@@ -7,7 +7,7 @@ It does not decide what a silence means.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,8 +24,11 @@ class Heard(NamedTuple):
     at_s: float
     seen_at: datetime | None
     source: str | None
-    """The gateway that reported the sign of life. None: no sign of life is known, or the timer was restarted because
-    the gateway that reported it fell silent."""
+    """The gateway that reported the sign of life. None: no sign of life is known."""
+    extended: bool = False
+    """Whether the timer was restarted without a sign of life, because the device's gateway, or a gateway that may be
+    the device's, fell silent. A timer is restarted in this way only once, until the device is heard or its gateway
+    sends messages again."""
 
 
 class Presence:
@@ -45,7 +48,24 @@ class Presence:
         """Restart the timers of these devices, and forget all others, after a gap in the telemetry."""
         known = self._heard
         nothing = Heard(now_s, None, None)
-        self._heard = OrderedDict((device, known.get(device, nothing)._replace(at_s=now_s)) for device in devices)
+        self._heard = OrderedDict(
+            (device, known.get(device, nothing)._replace(at_s=now_s, extended=False)) for device in devices
+        )
+
+    def restart_of(self, sources: Container[str], now_s: float) -> list[str]:
+        """Restart the timers of the devices of these gateways, after gaps in their telemetry. Returns these devices.
+
+        A device whose gateway is not known may be one of theirs, so its timer restarts, too, but only once: a gateway
+        with many gaps must not keep a dead device online.
+        """
+        of_them = [
+            (device_id, heard)
+            for device_id, heard in self._heard.items()
+            if (heard.source is None and not heard.extended) or (heard.source is not None and heard.source in sources)
+        ]
+        for device_id, heard in of_them:
+            self._set(device_id, heard._replace(at_s=now_s, extended=heard.source is None))
+        return [device_id for device_id, _ in of_them]
 
     def hear(self, device_id: str, seen_at: datetime, now_s: float, source: str) -> None:
         self._set(device_id, Heard(now_s, seen_at, source))
@@ -53,7 +73,7 @@ class Presence:
     def is_heard(self, device_id: str, now_s: float) -> bool:
         """Whether the device recently sent a sign of life, through a gateway that is not silent."""
         heard = self._heard.get(device_id)
-        if heard is None or heard.source is None or now_s - heard.at_s >= self._silent_after_s:
+        if heard is None or heard.source is None or heard.extended or now_s - heard.at_s >= self._silent_after_s:
             return False
         return not self._sources.is_cut_off(heard.source, now_s)
 
@@ -77,14 +97,14 @@ class Presence:
             for_s = now_s - heard.at_s
             if for_s < self._silent_after_s:
                 break
-            if heard.source is not None and self._sources.is_cut_off(heard.source, now_s):
+            if heard.source is not None and not heard.extended and self._sources.is_cut_off(heard.source, now_s):
                 cut_off.append((device_id, heard))
             else:
                 silent.append(Silent(device_id, heard.seen_at, for_s))
         for device_id, heard in cut_off:
             # The gateway fell silent, not necessarily the phone: restart the phone's timer once, so that the phone can
             # come back through another gateway.
-            self._set(device_id, Heard(now_s, heard.seen_at, None))
+            self._set(device_id, heard._replace(at_s=now_s, extended=True))
         return silent
 
     def _set(self, device_id: str, heard: Heard) -> None:

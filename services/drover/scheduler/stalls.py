@@ -1,5 +1,5 @@
-"""Measures how long each running attempt has made no progress, in memory only. After any gap in the telemetry, all
-timers restart.
+"""Measures how long each running attempt has made no progress, in memory only. After a gap in the telemetry of a
+gateway, the timers of its devices restart.
 
 It does not know whether the device still sends signs of life, nor decide what a stall means.
 """
@@ -70,6 +70,15 @@ class Stalls:
             self._attempts[attempt.device_id] = attempt
         # All entries have the same moment, so the sorted list is a heap already.
         self._looks = [(now_s + self._stalled_after_s, device_id) for device_id in sorted(self._attempts)]
+
+    def restart_of(self, devices: Iterable[str], now_s: float) -> None:
+        """Restart the timers of the attempts of these devices. The total time of advertisements is kept."""
+        for device_id in devices:
+            if (attempt := self._attempts.get(device_id)) is None:
+                continue
+            self._count(attempt, now_s)
+            attempt.stood_s = 0.0
+            self.put_back(device_id, now_s)
 
     def hear(self, assignment: Assignment, work: Work | None, now_s: float) -> None:
         """Note a sign of life of the device that runs this assignment, with or without a report of progress."""

@@ -30,7 +30,7 @@ SWEEP_EVERY_S: Final = 1.0
 SWEEP_AGAIN_S: Final = 0.05
 """Seconds between two checks while more devices are overdue than commands may be sent at once."""
 GAP_AFTER_S: Final = 3.0
-"""After this many seconds without a message of any gateway, telemetry counts as lost. Gateways send at least once per
+"""After this many seconds without a message of a gateway, its telemetry counts as lost. Gateways send at least once per
 second."""
 
 log = structlog.get_logger("drover.scheduler")
@@ -47,8 +47,10 @@ class PresenceWatch:
         self._later: dict[str, dict[str, Any]] = {}
         """Devices that sent a sign of life when no command could be sent for them, with their reports. The next check
         handles them."""
-        self._missed = False
-        """Whether telemetry may have been lost since the last check."""
+        self._missed: set[str] = set()
+        """Gateways whose telemetry may have been lost in part since the last check."""
+        self._missed_all = False
+        """Whether all gateways were silent since the last check."""
         self._epoch = 0
 
     @asynccontextmanager
@@ -71,7 +73,8 @@ class PresenceWatch:
                 crowded = False
 
     def _fleet(self) -> Fleet | None:
-        """Return the current state of the fleet if this process leads. After a change of leader, restart all timers."""
+        """Return the current state of the fleet; None if this process does not lead. After a change of leader, restart
+        all timers."""
         if not self._writer.leading.is_set():
             return None
         fleet = self._writer.state
@@ -84,7 +87,8 @@ class PresenceWatch:
         return fleet
 
     def _restart(self, fleet: Fleet) -> None:
-        self._missed = False
+        self._missed.clear()
+        self._missed_all = False
         now_s = self._clock.elapsed_s()
         watched = [device for device in fleet.devices.values() if is_watched(device)]
         self._presence.restart((device.device_id for device in watched), now_s)
@@ -92,17 +96,27 @@ class PresenceWatch:
             (work for device in watched if (work := running_on(fleet, device.device_id)) is not None), now_s
         )
 
+    def _restart_missed(self, fleet: Fleet, now_s: float) -> None:
+        """Restart the timers of the devices whose telemetry may have been lost."""
+        if self._missed_all:
+            self._restart(fleet)
+        elif self._missed:
+            self._stalls.restart_of(self._presence.restart_of(self._missed, now_s), now_s)
+            self._missed.clear()
+
     def on_batch(self, batch: TelemetryBatch) -> None:
         now_s = self._clock.elapsed_s()
+        nobody_spoke = self._sources.are_all_silent(now_s)
         gap = self._sources.is_gap(batch, now_s)
         fleet = self._fleet()
         if fleet is None:
             return
-        if gap and not self._missed:
-            # The next sweep restarts all timers first. Not here: on a bad connection every batch may follow a gap, and
-            # a restart touches the whole fleet.
-            log.info("presence_restarts", why="gap in telemetry", source=batch.source)
-            self._missed = True
+        if gap and batch.source not in self._missed:
+            # The next sweep restarts the timers first. Not here: on a bad connection every batch may follow a gap, and
+            # a restart looks at all devices.
+            log.info("presence_restarts", why="gap in telemetry", source=batch.source, all=nobody_spoke)
+            self._missed.add(batch.source)
+            self._missed_all |= nobody_spoke
         for beat in batch.beats:
             device = fleet.devices.get(beat.device_id)
             if device is None:
@@ -130,8 +144,7 @@ class PresenceWatch:
         fleet, now_s = self._fleet(), self._clock.elapsed_s()
         if fleet is None:
             return False
-        if self._missed:
-            self._restart(fleet)
+        self._restart_missed(fleet, now_s)
         self._sweep_signs(fleet)
         self._sweep_silent(fleet, now_s)
         self._sweep_stalled(fleet, now_s)

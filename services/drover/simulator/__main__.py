@@ -16,6 +16,7 @@ from drover.service.health import Health
 from drover.service.lifecycle import Component, Phase, run
 from drover.simulator.analyses import USERS_MAX
 from drover.simulator.app import Options, Simulation
+from drover.simulator.demo import PACE_MAX, PACE_MIN, demo
 from drover.simulator.jobs import JOBS_WAITING_MAX
 from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, SocketFor, Transport
 from drover.simulator.reminders import READERS_MAX
@@ -40,6 +41,12 @@ GRACE_S: Final = 4.5
     "for. The platform's own clocks do not change.",
 )
 @click.option("--script", type=click.Choice(list(SCRIPTS)), default="demo", help="How much goes wrong.")
+@click.option(
+    "--pace",
+    type=click.FloatRange(PACE_MIN, PACE_MAX),
+    default=1.0,
+    help="Script demo: how many times sooner its faults occur and its videos end. Clocks do not change.",
+)
 @click.option(
     "--transport",
     type=click.Choice(["http", "socket", "mixed"]),
@@ -71,6 +78,7 @@ GRACE_S: Final = 4.5
 )
 @click.option("--users", type=click.IntRange(0, USERS_MAX), default=0, help="People who start analyses.")
 @click.option("--readers", type=click.IntRange(0, READERS_MAX), default=0, help="People who set reminders.")
+@click.option("--enrol", is_flag=True, help="Give each phone a key of its own, with one code for each PC.")
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
@@ -85,6 +93,7 @@ def main(
     seed: int,
     speed: float,
     script: str,
+    pace: float,
     transport: Transport,
     http_every: int,
     socket_for: SocketFor,
@@ -92,6 +101,7 @@ def main(
     renders: int,
     users: int,
     readers: int,
+    enrol: bool,
     store: Path | None,
     ledger: Path | None,
     log_format: str,
@@ -108,7 +118,8 @@ def main(
         phones_per_pc=phones,
         seed=seed,
         speed=speed,
-        script=SCRIPTS[script],
+        script=demo(pace) if script == "demo" else SCRIPTS[script],
+        plays_demo=script == "demo",
         transport=transport,
         socket_for=socket_for,
         http_every=http_every,
@@ -116,6 +127,7 @@ def main(
         renders_waiting=renders,
         users=users,
         readers=readers,
+        enrol=enrol,
         store=store,
         ledger=ledger,
     )

@@ -1,8 +1,8 @@
 """Simulated users who start analyses (tests), and a simulated worker that completes them, fails them, or reports late
 or never.
 
-Nothing is analysed. The users are made up. Their tier has a time-out of minutes, so that cleanups happen during a
-demo.
+Nothing is analysed. The users are made up. Their tier has a time-out of less than a minute, so that cleanups happen
+during a demo.
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import count
 from random import Random
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
 
+from drover.agent.clock import Clock
 from drover.service.tasks import end
-from drover.simulator.clock import Clock
 from drover.simulator.http import Client
 
 USERS_MAX: Final = 1000
 TIER: Final = "demo"
-TIER_TIMEOUT_S: Final = 120
+TIER_TIMEOUT_S: Final = 45
 """The time-out in seconds for analyses of the demo's users."""
 TESTS_EACH: Final = 20
 GRANTED: Final = 10
 START_EVERY_S: Final = 4.0
 UNDER_WAY_MAX: Final = 200
 """Maximum of running tests; beyond it, no more are started."""
-CLEAN_EVERY_S: Final = 300.0
+CLEAN_EVERY_S: Final = 60.0
 NO_TESTS_LEFT: Final = 402
 
 log = structlog.stdlib.get_logger(__name__)
@@ -46,6 +47,8 @@ class Fate(StrEnum):
 
 FATES: Final = {Fate.COMPLETED: 14, Fate.FAILED: 3, Fate.FORGOTTEN: 2, Fate.LATE: 1}
 """How often each fate occurs, as relative weights."""
+OPENING: Final = (Fate.FORGOTTEN, Fate.COMPLETED, Fate.FAILED)
+"""The fates of the first tests, so that each is seen soon."""
 ERRORS: Final = (("PROVIDER_OVERLOADED", "The model is overloaded"), ("EMPTY_ANSWER", "The model gave no answer"))
 
 
@@ -70,8 +73,8 @@ def wishes(users: int, seed: int) -> Iterator[Wish]:
     """Generate tests without end. The same arguments give the same tests."""
     dice = Random(f"{seed} analyses")
     known = user_ids(users)
-    while True:
-        (fate,) = dice.choices(list(FATES), list(FATES.values()))
+    for number in count():
+        (fate,) = OPENING[number : number + 1] or dice.choices(list(FATES), list(FATES.values()))
         lasts_s = dice.uniform(5, 40)
         if fate is Fate.LATE:
             lasts_s = CLEAN_EVERY_S + TIER_TIMEOUT_S + dice.uniform(30, 60)

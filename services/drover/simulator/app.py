@@ -4,6 +4,7 @@ ledger."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,15 +15,18 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from drover.agent.clock import Clock
 from drover.domain.errors import DroverError
 from drover.embedded.credentials import Credentials
 from drover.service.tasks import end
 from drover.simulator.analyses import Tellers, wishes
-from drover.simulator.clock import Clock
+from drover.simulator.demo import demo_jobs
+from drover.simulator.enrolment import Enroller
 from drover.simulator.farm import Farm
 from drover.simulator.http import Client, connect
 from drover.simulator.jobs import Foreman, jobs
 from drover.simulator.ledger import Ledger
+from drover.simulator.pictures import Pictures
 from drover.simulator.population import (
     SocketFor,
     Transport,
@@ -36,7 +40,7 @@ from drover.simulator.registration import Registrar, wait_until_ready
 from drover.simulator.reminders import Readers, deeds
 from drover.simulator.renders import Director, requests
 from drover.simulator.script import DEMO, Script
-from drover.simulator.store import Shelf
+from drover.simulator.shelf import Shelf
 from drover.simulator.tally import Tally
 
 CREDENTIALS_WAIT_S: Final = 60.0
@@ -55,6 +59,16 @@ class CredentialsMissing(DroverError):
         super().__init__(f"{path} {reason}. Start `drover up` with the same --data-dir; it writes that file.")
         self.path = path
         self.reason = reason
+
+
+class NoSocketOfPc(DroverError):
+    """Phones with keys of their own cannot share the socket of their PC."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "With --enrol each phone has a key that speaks for that phone only. Add --socket-for device, or use "
+            "--transport http."
+        )
 
 
 class TooManyToStore(DroverError):
@@ -80,6 +94,9 @@ class Options:
     seed: int = 1
     speed: float = 1.0
     script: Script = DEMO
+    plays_demo: bool = False
+    """Whether the jobs are those of the demo, which show every state soon and keep most phones busy, and some failures
+    have pictures."""
     transport: Transport = "mixed"
     socket_for: SocketFor = "pc"
     http_every: int = 2
@@ -95,6 +112,8 @@ class Options:
     store: Path | None = None
     """The directory in which phones store their progress at each step. None: they keep it in memory, and one file is
     written at the end."""
+    enrol: bool = False
+    """Whether each phone gets a key of its own by enrolment. False: all use the anon key."""
     ledger: Path | None = None
     """The file to which the ledger is written at the end."""
 
@@ -105,6 +124,8 @@ class Simulation:
     def __init__(self, options: Options) -> None:
         if options.store is not None and options.pcs * options.phones_per_pc > STORED_PHONES_MAX:
             raise TooManyToStore(options.pcs * options.phones_per_pc)
+        if options.enrol and options.transport != "http" and options.socket_for == "pc":
+            raise NoSocketOfPc
         self._options = options
         self._wiring = Wiring(options.transport, options.socket_for, options.http_every)
         self._life: asyncio.Task[None] | None = None
@@ -134,7 +155,7 @@ class Simulation:
         url = options.url or credentials.url
         async with connect(url, credentials.anon_key, credentials.service_key) as client:
             await wait_until_ready(client, Clock(options.speed))
-            ids = await self._registered(client)
+            ids = await self._registered(client, credentials)
             log.info("farm_registered", url=url, phones=options.pcs * options.phones_per_pc, seed=options.seed)
             clock = Clock(options.speed)  # a new clock, because the phones' time starts now
             shelf = Shelf(options.data_dir / SHELF_NAME, clock)
@@ -146,10 +167,14 @@ class Simulation:
                     stack.push_async_callback(end, asyncio.create_task(giver))
                 await farm.wait_ended()
 
-    async def _registered(self, client: Client) -> dict[str, str]:
-        """Register the phones, and return the platform's ids of those that will poll."""
-        options, registrar = self._options, Registrar(client, Clock(self._options.speed))
+    async def _registered(self, client: Client, credentials: Credentials) -> dict[str, str]:
+        """Register or enrol the phones, and return the platform's ids of those that will poll."""
+        options, clock = self._options, Clock(self._options.speed)
         identities = roll(options.pcs, options.phones_per_pc, options.seed)
+        if options.enrol:
+            email, password = credentials.admin_email, credentials.admin_password
+            return await Enroller(client, clock).enrol(identities, email=email, password=password)
+        registrar = Registrar(client, clock)
         await registrar.register(identities)
         polling = [one.serial_number for one in identities if self._wiring.speech_of(one.pc_id) == "http"]
         return await registrar.device_ids(polling)
@@ -173,6 +198,7 @@ class Simulation:
             clock,
             tally=self.tally,
             line_troubles=lambda phone: troubles_of_line(phone, options.seed, options.script),
+            pictures=Pictures(client, time.monotonic) if options.plays_demo else None,
         )
 
     def _orders(self, client: Client, clock: Clock, cron_secret: str) -> list[Coroutine[Any, Any, None]]:
@@ -180,7 +206,7 @@ class Simulation:
         options = self._options
         givers: list[Coroutine[Any, Any, None]] = []
         if options.jobs_waiting:
-            orders = jobs(options.pcs, options.phones_per_pc, options.seed)
+            orders = (demo_jobs if options.plays_demo else jobs)(options.pcs, options.phones_per_pc, options.seed)
             givers.append(Foreman(client, clock, orders, waiting=options.jobs_waiting).run())
         if options.renders_waiting:
             givers.append(Director(client, clock, requests(options.seed), waiting=options.renders_waiting).run())

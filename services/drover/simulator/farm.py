@@ -11,15 +11,16 @@ from typing import Final
 
 import structlog
 
-from drover.simulator.agent import Holding
-from drover.simulator.clock import Clock
-from drover.simulator.http import CONNECTIONS_MAX, Client
+from drover.agent.client import CONNECTIONS_MAX
+from drover.agent.clock import Clock
+from drover.agent.protocol import NO_CONNECTION, Answer, Heartbeat, Holding, Offer, Poll
+from drover.simulator.http import Client
 from drover.simulator.phone import Errand, Phone
-from drover.simulator.protocol import NO_CONNECTION, Answer, Heartbeat, Offer, Poll
+from drover.simulator.pictures import Pictures
 from drover.simulator.registration import Registrar
 from drover.simulator.schedule import Schedule
 from drover.simulator.script import Episode
-from drover.simulator.socket import SocketLine
+from drover.simulator.socket_line import FarmLine
 from drover.simulator.tally import Tally
 
 SUMMARY_EVERY_S: Final = 30.0
@@ -29,6 +30,8 @@ DIALLING_MAX: Final = 32
 REQUESTS_PER_PHONE_MAX: Final = 3
 """How many requests per phone the queue of the senders has room for: a heartbeat, a poll or report, and the copy of a
 report. Requests that an agent sent before a crash may be added to these."""
+PICTURES_WAITING_MAX: Final = 8
+"""How many failures may wait for their pictures. Further ones are reported without."""
 DISPATCHED_IN_A_ROW_MAX: Final = 500
 """After this many phones in a row, other tasks get their turn, so that answers are handled even when every phone is
 due."""
@@ -50,8 +53,10 @@ class Farm:
         senders: int = CONNECTIONS_MAX,
         tally: Tally | None = None,
         line_troubles: Callable[[Phone], Iterator[Episode]] = lambda phone: iter(()),
+        pictures: Pictures | None = None,
     ) -> None:
-        """`line_troubles`: makes the faults of the socket that a phone uses."""
+        """`line_troubles`: makes the faults of the socket that a phone uses. `pictures`: of failures; None: no failure
+        has one."""
         self._phones = phones
         self._client = client
         self._clock = clock
@@ -66,10 +71,13 @@ class Farm:
         """Set while no request is unanswered."""
         self._idle.set()
         self._requests: asyncio.Queue[tuple[int, Errand, float]] = asyncio.Queue(REQUESTS_PER_PHONE_MAX * len(phones))
+        self._pictures = pictures
+        self._without_picture: asyncio.Queue[tuple[int, Errand]] = asyncio.Queue(PICTURES_WAITING_MAX)
+        """Reports that wait for their pictures."""
         self._registrar = Registrar(client, clock)
         self._unknown: dict[int, Phone] = {}
         self._met_unknown = asyncio.Event()
-        self._lines: dict[int, SocketLine] = {}
+        self._lines: dict[int, FarmLine] = {}
         self._line_troubles = line_troubles
         self._tasks: list[asyncio.Task[None]] = []
         self._lay_lines()
@@ -85,7 +93,7 @@ class Farm:
                 subjects[("serial_number", serial_number)] = {serial_number: number}
         for (kind, name), numbers in subjects.items():
             troubles = self._line_troubles(self._phones[next(iter(numbers.values()))])
-            line = SocketLine(
+            line = FarmLine(
                 {kind: name},
                 numbers,
                 self,
@@ -98,7 +106,7 @@ class Farm:
             self._lines.update(dict.fromkeys(numbers.values(), line))
 
     @property
-    def lines(self) -> list[SocketLine]:
+    def lines(self) -> list[FarmLine]:
         return list(dict.fromkeys(self._lines.values()))
 
     @asynccontextmanager
@@ -111,6 +119,8 @@ class Farm:
         lines = [asyncio.create_task(line.run(), name="socket line") for line in self.lines]
         dispatcher = asyncio.create_task(self._dispatch(until), name="dispatcher")
         others = [asyncio.create_task(self._register_unknown()), asyncio.create_task(self._tell())]
+        if self._pictures is not None:
+            others.append(asyncio.create_task(self._add_pictures(self._pictures)))
         self._tasks = [dispatcher, *senders, *lines, *others]
         try:
             yield
@@ -166,15 +176,28 @@ class Farm:
         while (errand := phone.next_errand(now)) is not None:
             self._outstanding += 1
             self._idle.clear()
-            line = self._lines.get(number)
-            if line is not None:
-                self.tally.late(now - due_at)
-                line.carry(number, errand)
-            elif self._requests.full():
-                self.answered(number, errand, NO_CONNECTION)  # the platform has not answered for long: do not wait
+            if self._pictures is not None and not self._without_picture.full() and self._pictures.wants(errand):
+                self._without_picture.put_nowait((number, errand))
             else:
-                self._requests.put_nowait((number, errand, due_at))
+                self._forward(number, errand, due_at)
         self._schedule.set(number, phone.due_at)
+
+    def _forward(self, number: int, errand: Errand, due_at: float) -> None:
+        """Send an errand over the phone's socket, or hand it to the senders."""
+        line = self._lines.get(number)
+        if line is not None:
+            self.tally.late(self._clock.now() - due_at)
+            line.carry(number, errand)
+        elif self._requests.full():
+            self.answered(number, errand, NO_CONNECTION)  # the platform has not answered for long: do not wait
+        else:
+            self._requests.put_nowait((number, errand, due_at))
+
+    async def _add_pictures(self, pictures: Pictures) -> None:
+        while True:
+            number, errand = await self._without_picture.get()
+            complete = await pictures.add(errand, self._phones[number].identity.serial_number)
+            self._forward(number, complete, self._clock.now())
 
     async def _wait(self, at_most_s: float) -> None:
         """Wait this long on the farm's clock, or until a phone becomes due earlier."""
@@ -201,16 +224,16 @@ class Farm:
         if isinstance(action, Heartbeat):
             return await self._client.heartbeat(phone.identity.serial_number, action)
         if not isinstance(action, Poll):
-            return await self._client.report(action, self._clock)
+            return await self._client.report(action, self._clock, phone.identity.serial_number)
         if phone.device_id is None:
             return Answer(NOT_FOUND)
         began = monotonic()
-        answer = await self._client.poll(phone.device_id)
+        answer = await self._client.poll(phone.device_id, phone.identity.serial_number)
         if answer.ok:
             self.tally.poll.add(monotonic() - began)
         return answer
 
-    # Callbacks of sockets and senders (`drover.simulator.socket.Exchange`)
+    # Callbacks of sockets and senders (`drover.agent.socket.Exchange`)
 
     def answered(self, number: int, errand: Errand, answer: Answer) -> None:
         self._outstanding -= 1
@@ -234,6 +257,9 @@ class Farm:
     def connected(self, number: int) -> None:
         self._phones[number].connected(self._clock.now())
         self._plan(number)
+
+    def disconnected(self, number: int) -> None:
+        """Nothing to do: networks of simulated phones break all the time."""
 
     def judged(self, number: int, assignment_id: str, run: int, goes_on: bool) -> None:
         self._phones[number].judged(assignment_id, run, goes_on, self._clock.now())

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import structlog
 
-from drover.simulator.backoff import AgentBackoff
-from drover.simulator.clock import Clock
+from drover.agent.backoff import AgentBackoff
+from drover.agent.clock import Clock
 from drover.simulator.http import Client
 from drover.simulator.population import GROUP_SIZE, group_id, pc_id
 

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from drover.simulator.observer import End
-from drover.simulator.protocol import Answer, Offer, Report
+from drover.agent.observer import End
+from drover.agent.protocol import Answer, Offer, Report
 
 RUNS_MAX: Final = 2_000_000
 """Maximum of runs in the ledger; those beyond it are only counted."""
@@ -36,8 +36,8 @@ class Run(msgspec.Struct, omit_defaults=True):
     report."""
     error_code: str | None = None
     receipt: Receipt | None = None
-    """The platform's answer to the final report. Recorded; a conflict: the run had ended already, most likely by a
-    report whose answer was lost; or refused: the run was over."""
+    """The platform's answer to the final report. `conflict`: the run had ended already, most likely by a report whose
+    answer was lost. `refused`: the run was over. None: there was no answer."""
 
 
 class Ledger:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final, Literal, NamedTuple
 
-from drover.simulator.agent import Agent, Holding
-from drover.simulator.observer import NOT_OBSERVED, Observer
-from drover.simulator.protocol import NO_CONNECTION, Action, Answer, Offer, Report
-from drover.simulator.script import HEARTBEAT_EVERY_S, Episode, Fault, Post, Troubles
-from drover.simulator.store import MemoryStore, Store
+from drover.agent.observer import NOT_OBSERVED, Observer
+from drover.agent.protocol import NO_CONNECTION, Action, Answer, Holding, Offer, Poll, Report
+from drover.agent.session import HEARTBEAT_EVERY_S, Session
+from drover.agent.store import MemoryStore, Store
+from drover.simulator.script import Episode, Fault, Post, Troubles
+from drover.simulator.watched_run import Watcher
 from drover.simulator.work import Plan, Player
 
 Speech = Literal["http", "pc socket", "own socket"]
@@ -20,6 +21,10 @@ Speech = Literal["http", "pc socket", "own socket"]
 
 ERRANDS_AT_ONCE_MAX: Final = 16
 """Maximum of actions that a phone may send at one moment: more are a defect of the simulator."""
+
+
+NO_WORK: Final = Answer(200)
+"""The answer that stands for a poll that a phone does not send, although it is due."""
 
 
 class Identity(NamedTuple):
@@ -56,9 +61,9 @@ class Phone:
         "_life",
         "_mail",
         "_observer",
-        "_player",
         "_post",
         "_post_dice",
+        "_runs",
         "_store",
         "_troubles",
         "_waits_until",
@@ -84,7 +89,7 @@ class Phone:
         self.speech: Speech = speech
         self.device_id: str | None = None
         """The platform's id of the phone. None until it is registered."""
-        self._player = player
+        self._runs = Watcher(player)
         self._store = MemoryStore() if store is None else store
         self._heartbeat_every_s = heartbeat_every_s
         self._observer = observer
@@ -114,10 +119,11 @@ class Phone:
                 self._waits_until = episode.end
                 return None
             errand = self._errand(now)
-            if errand is not None and episode is None:
+            if errand is None:
+                continue
+            if episode is None or (episode.fault.takes_no_offers and not isinstance(errand.action, Poll)):
                 return errand
-            if errand is not None:
-                self._hear(errand, NO_CONNECTION, now)
+            self._hear(errand, NO_WORK if episode.fault.takes_no_offers else NO_CONNECTION, now)
         raise AssertionError(f"{self.identity.serial_number} sends too much at {now}")
 
     def _errand(self, now: float) -> Errand | None:
@@ -137,7 +143,7 @@ class Phone:
     def answered(self, errand: Errand, answer: Answer, now: float) -> None:
         """Handle the outcome of an errand."""
         # If a fault began while it was in flight, the phone does not hear the answer.
-        self._hear(errand, answer if self._trouble_at(now) is None else NO_CONNECTION, now)
+        self._hear(errand, NO_CONNECTION if self._is_cut_off(now) else answer, now)
 
     def _hear(self, errand: Errand, answer: Answer, now: float) -> None:
         if errand.life != self._life or errand.repeated:
@@ -156,26 +162,31 @@ class Phone:
         return True
 
     def withdrawn(self, assignment_id: str, run: int, now: float) -> None:
-        if self._trouble_at(now) is None:
+        if not self._is_cut_off(now):
             self._agent.withdrawn(assignment_id, run, now)
 
     def connected(self, now: float) -> None:
         """Note that the platform has accepted the phone's socket, or that of its PC."""
-        if self._trouble_at(now) is None:
+        if not self._is_cut_off(now):
             self._agent.connected(now)
 
     def judged(self, assignment_id: str, run: int, goes_on: bool, now: float) -> None:
-        if self._trouble_at(now) is None:
+        if not self._is_cut_off(now):
             self._agent.judged(assignment_id, run, goes_on, now)
 
     def holding(self, now: float) -> Holding | None:
         """The current run of the phone; None while it has a fault."""
-        return self._agent.holding() if self._trouble_at(now) is None else None
+        return None if self._is_cut_off(now) else self._agent.holding()
 
     def fault_at(self, now: float) -> Fault | None:
         """Return the phone's current fault. None: it has none."""
         episode = self._trouble_at(now)
         return None if episode is None else episode.fault
+
+    def _is_cut_off(self, now: float) -> bool:
+        """Whether a fault keeps the phone from hearing the platform."""
+        episode = self._trouble_at(now)
+        return episode is not None and not episode.fault.takes_no_offers
 
     def _trouble_at(self, now: float) -> Episode | None:
         return self._troubles.at(now, self._ended)
@@ -188,8 +199,8 @@ class Phone:
         """Start a new agent, which knows only what is in the store."""
         self._life += 1
         self._mail = None
-        self._agent = Agent(
-            self._player,
+        self._agent = Session(
+            self._runs,
             self._store,
             now=now,
             polls=self.speech == "http",

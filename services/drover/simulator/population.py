@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import merge
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from random import Random
 from typing import Final, Literal
 
-from drover.simulator.clock import Clock
-from drover.simulator.observer import NOT_OBSERVED, Observer
+from drover.agent.clock import Clock
+from drover.agent.observer import NOT_OBSERVED, Observer
+from drover.agent.store import FileStore, MemoryStore, Store
 from drover.simulator.phone import Identity, Phone, Speech
 from drover.simulator.script import Episode, Script, episodes
-from drover.simulator.store import FileStore, MemoryStore, Store
 from drover.simulator.work import AGE_VERIFIED, player
 
 PCS_MAX: Final = 999
@@ -112,15 +112,22 @@ def populate(
 def troubles_of(identity: Identity, seed: int, script: Script) -> Iterator[Episode]:
     """Generate all faults of one phone: its own, and those of its PC."""
     serial_number = identity.serial_number
+    by_chance = episodes(script.phone_faults, Random(f"{serial_number} troubles"), from_s=script.chance_from_s)
     return merge(
-        episodes(script.phone_faults, Random(f"{serial_number} troubles")),
+        chain(_on_cue(serial_number, script), by_chance),
         _with_boot(troubles_of_pc(identity.pc_id, seed, script), script, Random(f"{serial_number} boot")),
         key=lambda episode: episode.start,
     )
 
 
 def troubles_of_pc(pc: str, seed: int, script: Script) -> Iterator[Episode]:
-    return episodes(script.pc_faults, Random(f"{seed} {pc}"))
+    by_chance = episodes(script.pc_faults, Random(f"{seed} {pc}"), from_s=script.chance_from_s)
+    return chain(_on_cue(pc, script), by_chance)
+
+
+def _on_cue(name: str, script: Script) -> Iterator[Episode]:
+    """Generate the faults that are certain, of the PC or phone with this name."""
+    return (Episode(cue.start_s, cue.end_s, cue.fault) for cue in script.cues if name.endswith(cue.who))
 
 
 def troubles_of_line(phone: Phone, seed: int, script: Script) -> Iterator[Episode]:

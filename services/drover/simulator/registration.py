@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 
 import structlog
 
-from drover.simulator.backoff import AgentBackoff
-from drover.simulator.clock import Clock
+from drover.agent.backoff import AgentBackoff
+from drover.agent.clock import Clock
+from drover.agent.protocol import NO_ANSWER, Answer
 from drover.simulator.http import ROWS_PER_REQUEST_MAX, Client
 from drover.simulator.phone import Identity
-from drover.simulator.protocol import NO_ANSWER, Answer
 
 READY_EVERY_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 """Seconds between checks whether the platform has started. They are short at first, because a start takes only seconds

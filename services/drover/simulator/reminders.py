@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from drover.simulator.clock import Clock
+from drover.agent.clock import Clock
 from drover.simulator.http import Client
 
 READERS_MAX: Final = 1000

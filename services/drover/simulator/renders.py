@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import structlog
 
-from drover.simulator.clock import Clock
+from drover.agent.clock import Clock
 from drover.simulator.http import Client
 
 LOOK_EVERY_S: Final = 15.0

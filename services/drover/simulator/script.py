@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal, NamedTuple
 
-HEARTBEAT_EVERY_S: Final = 10.0
+from drover.agent.session import HEARTBEAT_EVERY_S
 
 Range = tuple[float, float]
 """The smallest and the largest possible value."""
@@ -24,6 +24,8 @@ class Fault:
     lasts_s: Range
     stops_agent: bool
     """Whether the agent stops and loses its memory. False: it runs on, but its requests fail."""
+    takes_no_offers: bool = False
+    """Whether the agent sends heartbeats and reports, but begins no new work: it hangs in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,25 @@ class Standstill:
 
 
 @dataclass(frozen=True, slots=True)
+class Scene:
+    """What happens in all runs of some videos, instead of what the dice say."""
+
+    video: str
+    """A part of the URLs of these videos."""
+    video_s: Range | None = None
+    """The length of these videos. None: as of all others."""
+    failure: Failure | None = None
+    phones: tuple[str, ...] = ()
+    """The ends of the serial numbers of the phones that fail. Empty: all phones."""
+    runs: int | None = None
+    """How many runs of a phone fail, from the first on. None: all."""
+
+    def fails(self, serial_number: str, run: int) -> bool:
+        is_here = not self.phones or serial_number.endswith(self.phones)
+        return self.failure is not None and is_here and (self.runs is None or run <= self.runs)
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """Parameters of the simulated watching of videos. The same URL gives the same video; the same phone, URL and run
     number the same run. Nothing is opened."""
@@ -65,6 +86,10 @@ class Show:
     slow: float = 0.0
     """The share of runs that take longer than they should."""
     slow_factor: Range = (1.5, 4.0)
+    fails_at: Range = (0.05, 0.95)
+    """The share of the watching at which a run fails."""
+    scenes: tuple[Scene, ...] = ()
+    """What is certain about some videos. The first one that applies counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +104,17 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
+class Cue:
+    """A fault that is certain to occur, once."""
+
+    who: str
+    """The id of a PC, or the end of a phone's serial number."""
+    start_s: float
+    end_s: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
     """All parameters of a farm."""
 
@@ -89,36 +125,46 @@ class Script:
     """Seconds from the end of a PC's fault until the agent of a phone runs again: phones boot at different speeds."""
     show: Show = Show()
     post: Post = Post()
+    cues: tuple[Cue, ...] = ()
+    """The faults that are certain to occur, in order."""
+    chance_from_s: float = 0.0
+    """From when on faults occur by chance, too."""
 
 
 CALM: Final = Script()
 """A script without faults."""
 
-# A phone counts as offline after 30 s of silence: most of these faults last longer, some end before anybody notices.
-# With 120 phones on 6 PCs a phone is lost every 10 s, one crashes every 30 s, and a PC fails every 8 minutes. About six
-# runs in a hundred fail and are retried; a stall, which delays the job by two minutes, occurs once in a thousand.
+# One job is ACTIVE at a time, and the next one waits for the slowest phone. So in the demo all runs of a job take about
+# the same time, and a run that fails does so early. A phone that is lost is either back within half a minute, so that
+# it tries again before its work is taken from it, or it stays away for longer than its job takes. With 120 phones on 6
+# PCs a phone loses its network every 25 s, one crashes every minute, and a PC fails every 40 minutes. About five runs
+# in a hundred fail and are retried. `drover.simulator.demo` adds what everybody shall see in the first minutes.
 DEMO: Final = Script(
     phone_faults=(
-        Fault("no network", every_s=20 * 60, lasts_s=(15, 120), stops_agent=False),
-        Fault("crashed", every_s=60 * 60, lasts_s=(40, 150), stops_agent=True),
+        Fault("no network", every_s=50 * 60, lasts_s=(5, 30), stops_agent=False),
+        Fault("no network", every_s=8 * 3600, lasts_s=(200, 400), stops_agent=False),
+        Fault("crashed", every_s=2 * 3600, lasts_s=(10, 30), stops_agent=True),
     ),
-    pc_faults=(Fault("no power", every_s=48 * 60, lasts_s=(45, 180), stops_agent=True),),
+    pc_faults=(Fault("no power", every_s=4 * 3600, lasts_s=(180, 300), stops_agent=True),),
     show=Show(
+        video_s=(150.0, 200.0),
         unavailable=0.02,
-        age_restricted=0.06,
+        age_restricted=0.03,
         failures=(
-            Failure("APP_CRASH", "The app closed unexpectedly", 0.03),
-            Failure("VIDEO_NETWORK_ERROR", "The stream broke off", 0.025),
+            Failure("APP_CRASH", "The app closed unexpectedly", 0.025),
+            Failure("VIDEO_NETWORK_ERROR", "The stream broke off", 0.02),
             Failure("E4001", "Unknown error", 0.005),
         ),
         standstills=(
             Standstill("ad", 0.15, (3, 10)),
             Standstill("popup", 0.04, (2, 6)),
-            Standstill("stall", 0.001, (130, 300)),
+            Standstill("stall", 0.0003, (130, 300)),
         ),
         slow=0.05,
+        slow_factor=(1.05, 1.15),
+        fails_at=(0.01, 0.06),
     ),
-    post=Post(repeated=0.02, late=0.001),
+    post=Post(repeated=0.02, late=0.0003),
 )
 
 # For soak tests: every kind of fault, often enough to occur within minutes.
@@ -173,13 +219,13 @@ class Episode(NamedTuple):
     fault: Fault
 
 
-def episodes(faults: tuple[Fault, ...], dice: Random) -> Iterator[Episode]:
+def episodes(faults: tuple[Fault, ...], dice: Random, *, from_s: float = 0.0) -> Iterator[Episode]:
     """Generate the faults of one phone or PC without end, in order and without overlap. The same `dice` give the same
-    faults."""
+    faults. `from_s`: none is earlier."""
     if not faults:
         return
     rates = [1 / fault.every_s for fault in faults]
-    now = 0.0
+    now = from_s
     while True:
         start = now + dice.expovariate(sum(rates))
         (fault,) = dice.choices(faults, rates)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from drover.agent.observer import End
+from drover.agent.protocol import Answer, Heartbeat, Offer, Poll, Report
 from drover.simulator.latency import Latency
 from drover.simulator.ledger import Ledger
-from drover.simulator.observer import End
 from drover.simulator.phone import Errand, Identity, Phone
-from drover.simulator.protocol import Answer, Heartbeat, Offer, Poll, Report
 
 
 class Tally:

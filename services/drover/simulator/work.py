@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final, Literal, NamedTuple
 
-from drover.simulator.protocol import Offer
+from drover.agent.protocol import Offer
 from drover.simulator.script import Failure, Show
 
 AGE_VERIFIED: Final = "age_verified"
@@ -75,7 +75,9 @@ def player(show: Show, serial_number: str, capabilities: tuple[str, ...], seed: 
     def plan(offer: Offer) -> Plan:
         job = offer.job
         video = Random(f"{seed} {job.target_url}")
-        video_s, unavailable, restricted = video.uniform(*show.video_s), video.random(), video.random()
+        scenes = [scene for scene in show.scenes if scene.video in job.target_url]
+        length_s = next((scene.video_s for scene in scenes if scene.video_s is not None), show.video_s)
+        video_s, unavailable, restricted = video.uniform(*length_s), video.random(), video.random()
         dice = Random(f"{serial_number} {job.target_url} {offer.run}")
         watch_s = video_s * dice.uniform(job.duration_min_pct, max(job.duration_min_pct, job.duration_max_pct)) / 100
         if dice.random() < show.slow:
@@ -87,12 +89,16 @@ def player(show: Show, serial_number: str, capabilities: tuple[str, ...], seed: 
             did_comment=dice.random() * 100 < job.prob_comment,
             did_playlist=dice.random() * 100 < job.prob_playlist,
         )
+        if scenes:
+            failures = (scene.failure for scene in scenes if scene.fails(serial_number, offer.run))
+            failure = next(failures, None)
+            return liked if failure is None else liked._replace(ends_at=dice.uniform(*show.fails_at), failure=failure)
         if unavailable < show.unavailable:
             return liked._replace(ends_at=REFUSED_AT, failure=UNAVAILABLE)
         if restricted < show.age_restricted and AGE_VERIFIED not in capabilities:
             return liked._replace(ends_at=REFUSED_AT, failure=AGE_RESTRICTED)
         failure = _failure(show, dice)
-        return liked if failure is None else liked._replace(ends_at=dice.uniform(0.05, 0.95), failure=failure)
+        return liked if failure is None else liked._replace(ends_at=dice.uniform(*show.fails_at), failure=failure)
 
     return plan
 

@@ -1,8 +1,12 @@
 """Pull consumers, as readers of the log use them."""
 
+from contextlib import suppress
+from functools import partial
+
 import msgspec
 import nats.js.api as api
 import pytest
+from nats.errors import NoRespondersError
 from nats.js.errors import NotFoundError
 
 from drover.bus.connection import connected
@@ -176,6 +180,15 @@ async def test_a_consumer_that_is_gone_has_no_responders(reader):
     assert refused.value.err_code == 10014
 
 
+async def nobody_hears(client, subject):
+    with suppress(TimeoutError):
+        try:
+            await client.request(subject, b"", timeout=0.1)
+        except NoRespondersError:
+            return True
+    return False
+
+
 async def test_the_pull_of_a_client_that_left_takes_no_messages(reader, server, stream):
     await reader.start(after=6)
     async with connected(server.url, "leaves") as leaving:
@@ -183,6 +196,7 @@ async def test_the_pull_of_a_client_that_left_takes_no_messages(reader, server, 
         await leaving.subscribe(box.subject, cb=box.on_message)
         await reader.pull(client=leaving, inbox=box)
         await settled(leaving)
+    await eventually(partial(nobody_hears, stream.client, box.subject))  # the server has noticed that it left
     await reader.pull()
     await stream.put("a")
     assert (await reader.inbox.has(1))[0].metadata.sequence.consumer == 1

@@ -61,12 +61,12 @@ from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
-from drover.web.permissions import Permissions
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.integration.api.listening import Listener, listening
 from tests.rows import Reader
 from tests.settings import load
+from tests.subject_keys import served_keys
 
 SECRET: Final = "s" * 32
 READY_S: Final = 40.0
@@ -115,6 +115,7 @@ class Platform:
                 "DROVER_NATS_URL": self.nats_url,
                 "DROVER_POSTGRES_URL": self.dsn,
                 "DROVER_JWT_SECRETS": SECRET,
+                "DROVER_ANON": "agent",
                 "DROVER_HTTP_PORT": "0",
                 "DROVER_SEALING_KEYS": "k1:" + "A" * 43 + "=",
             }
@@ -150,8 +151,9 @@ class Platform:
             freshness=Freshness(positions, Newest(chain.from_iterable(divided.values()))),
             roster_at=feed.at,
             tell=partial(broadcast, client),
+            render_keys=served_keys(client, "render"),
         )
-        add_handlers(app, gateway.handlers(), Access.of(settings, auth))
+        add_handlers(app, gateway.handlers(), gateway.access)
         self.hub = Hub(divided, make_track=self._track)
         await enter(self.hub.running())
         address = urlsplit(self.nats_url)
@@ -160,14 +162,14 @@ class Platform:
         api = await enter(connected(f"nats://{user}@127.0.0.1:{self.line.port}", "api"))
         await enter(following_rows(api, SCHEMAS, self.hub.changed, self.hub.heartbeat))
         rooms = Rooms()
-        office = Office(auth=auth, permissions=Permissions.of(settings), live=self.hub.live, rooms=rooms)
+        office = Office(access=gateway.access, live=self.hub.live, rooms=rooms)
         watcher = RowsWatcher(office)
         self.hub.watch(watcher)
         self.realtime = Realtime(office, watcher)
         await enter(Peers(api, rooms).running())
         await enter(self.realtime.running())
         await api.flush()
-        add_handlers(app, [RowStreams(auth, self.hub, **self._options), self.realtime])
+        add_handlers(app, [RowStreams(gateway.access, self.hub, **self._options), self.realtime], gateway.access)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         self.url = f"http://127.0.0.1:{port}"
         self.http = await enter(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=READY_S)))
@@ -181,7 +183,9 @@ class Platform:
         """The URL of a process that has just started: it has heard of no row."""
         hub = Hub(self._divided, make_track=self._track)
         app = create_application(Health(), body_bytes_max=self._settings.body_bytes_max)
-        add_handlers(app, [RowStreams(Authenticator(self._settings.jwt_secrets), hub, **self._options)])
+        auth = Authenticator(self._settings.jwt_secrets)
+        access = Access.of(self._settings, auth)
+        add_handlers(app, [RowStreams(access, hub, **self._options)], access)
         async with (
             hub.running(),
             connected(self.nats_url, "api") as client,

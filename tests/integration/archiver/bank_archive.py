@@ -93,7 +93,7 @@ class BankArchive:
         last, found = (await self.stream.last()).seq, []
         async with self.whole.read(0) as reader:
             while not found or found[-1] < last:
-                found += [one.seq for one in await asyncio.wait_for(reader.next(), 10)]
+                found += [one.seq for one in await reader.next()]
         return found
 
 

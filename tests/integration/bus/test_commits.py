@@ -16,6 +16,7 @@ from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
 
 ROUNDS = 300
+PATIENCE_S = 30.0
 PARTITIONS = (Partition("fleet"), Partition("reminder", "p0"), Partition("reminder", "p1"))
 
 
@@ -34,6 +35,12 @@ class Log:
 @pytest.fixture
 def log():
     return Log()
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """On a busy machine, NATS or this process may stand still for longer than a read waits."""
+    monkeypatch.setattr(commits, "SYNC_S", PATIENCE_S)
 
 
 @asynccontextmanager
@@ -59,7 +66,7 @@ async def test_what_was_announced_before_an_answer_is_known_after_a_sync(nats, l
         async with connected(nats.url, "other door") as other:
             await writer.flush()
             for seq in range(1, ROUNDS + 1):
-                await other.request("ask", b"%d" % seq, timeout=5)
+                await other.request("ask", b"%d" % seq, timeout=PATIENCE_S)
                 assert await newest.sync(("fleet",))
                 assert newest.of("fleet") == {"fleet": seq}
         await asked.unsubscribe()
@@ -135,16 +142,15 @@ async def test_after_a_cut_the_end_of_the_log_is_read_again(nats, log):
 
 
 async def test_while_nats_hangs_nobody_waits_twice_and_later_all_is_known_again(nats, log, monkeypatch):
-    monkeypatch.setattr(commits, "SYNC_S", 0.05)
-    monkeypatch.setattr(commits, "GIVEN_UP_S", 0.2)
-    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(commits, "GIVEN_UP_S", 3600.0)
     async with behind_a_line(nats, log) as (line, client, newest):
         assert await newest.sync(("fleet",))
         line.hold()
+        monkeypatch.setattr(commits, "SYNC_S", 0.05)
         assert not await newest.sync(("fleet",))
-        started = loop.time()
-        assert not await newest.sync(("fleet",))
-        assert loop.time() - started < 0.05
+        monkeypatch.setattr(commits, "SYNC_S", 3600.0)
+        assert not await newest.sync(("fleet",)), "it does not wait for NATS again"
+        monkeypatch.setattr(commits, "GIVEN_UP_S", 0.0)
         line.resume()
         await eventually(lambda: newest.sync(("fleet",)))
         assert client.stats["reconnects"] == 0, "a pong that comes late does no harm"

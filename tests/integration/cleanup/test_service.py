@@ -33,6 +33,7 @@ from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import prepare
+from tests.patient_reads import patient_reads  # noqa: F401 - a fixture for all tests here
 from tests.settings import load
 
 SECRET = "s" * 32

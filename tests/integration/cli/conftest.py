@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 import pytest
 from click import ClickException
 from click.testing import CliRunner
 from uuid_utils import uuid4
 
+from drover.bus.audit import Access, recording
 from drover.bus.connection import connected
 from drover.cli.exits import Exit, exit_code_of
 from drover.cli.group import drover as group
@@ -26,16 +26,11 @@ from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Commit, Partition
 from drover.eventlog.streams import ensure_stream
 from tests.bucket import bucket, bucket_url  # noqa: F401 - fixtures
-from tests.e2e.process import ends_with_us
+from tests.e2e.process import Ended, ends_with_us, run_command
 
 CODEC = Codec(FLEET.events)
-COMMAND_S = 30.0
-
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
+COMMAND_S = 120.0
+"""Long enough for a busy machine, on which a Python needs ten seconds to start."""
 
 
 def settings(nats, postgres_dsn="postgresql://nobody@127.0.0.1:1/none", **more):
@@ -74,13 +69,12 @@ async def start(tmp_path):
 
 
 @pytest.fixture
-def drover(start) -> Callable[..., object]:
-    """Run `drover` to its end."""
+def drover(tmp_path) -> Callable[..., object]:
+    """Run `drover` to its end, as `start` does. It is forked (`tests.e2e.fork_server`), so that it has nothing to
+    import."""
 
     async def run(*arguments: str, **environ: str) -> Ended:
-        process = await start(*arguments, **environ)
-        out, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
-        return Ended(process.returncode, out.decode(), err.decode())
+        return await run_command(*arguments, environ=environ, folder=tmp_path, within_s=COMMAND_S)
 
     return run
 
@@ -143,6 +137,18 @@ def online(name="d1"):
 async def client(nats):
     async with connected(nats.url, "test") as connection:
         yield connection
+
+
+@pytest.fixture
+async def audited(client):
+    """Somebody who records accesses, as the service `api` does. The value is what was recorded."""
+    recorded: list[Access] = []
+
+    async def record(access: Access) -> None:
+        recorded.append(access)
+
+    async with recording(client, record):
+        yield recorded
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from types import SimpleNamespace
 from uuid import uuid4
 
 import msgspec
@@ -27,6 +28,7 @@ from drover.eventlog.snapshots import JetStreamSnapshots
 from drover.eventlog.streams import ensure_stream, partitions_of
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import connect
+from drover.testing.faults import faulty_line
 from drover.testing.waiting import eventually
 from drover.writer.migration_marker import HalfMigrated, read_marks
 from drover.writer.nats_writer import prepare
@@ -35,6 +37,9 @@ from tests.chunks import each
 from .conftest import COMMAND_S, Written, device, online, pc, settings
 
 pytestmark = pytest.mark.req("EV-06")
+
+HALF_OF_IT_BYTES = 1_500_000
+"""Of what is sent to whoever reads the large log."""
 
 
 async def stored(client, context):
@@ -72,7 +77,28 @@ async def large_log(client, commits=120, events=200):
     yield context
 
 
-async def test_a_log_is_exported_and_imported_and_is_the_same_log(here, nats, client, divided, empty, tmp_path):
+@asynccontextmanager
+async def line_that_stops(server, after_bytes):
+    """The same server behind a line that passes so much of what the server says, and then waits: whoever reads
+    through it is in the middle, however fast or slow the machine is."""
+    async with faulty_line("127.0.0.1", server.port) as line:
+        passed, line.stopped = 0, asyncio.Event()
+
+        def count(data):
+            nonlocal passed
+            passed += len(data)
+            if passed > after_bytes and not line.stopped.is_set():
+                line.stopped.set()
+                line.hold()
+
+        line.cut_from_server = count
+        through = server.url.replace(f":{server.port}", f":{line.port}")
+        yield line, SimpleNamespace(url=through, system_url=server.system_url)
+
+
+async def test_a_log_is_exported_and_imported_and_is_the_same_log(
+    here, nats, client, audited, divided, empty, tmp_path
+):
     server, target = empty
     file = tmp_path / "log.jsonl.zst"
     ended = await here("events", "export", "--context", divided, "-o", str(file), **settings(nats))
@@ -96,6 +122,33 @@ async def test_a_log_is_exported_and_imported_and_is_the_same_log(here, nats, cl
     assert ended.code == Exit.CONFIGURATION
     assert "is not empty" in ended.err
     assert len(await stored(target, divided)) == 9
+
+
+@pytest.mark.req("SE-11")
+async def test_copies_of_the_log_are_recorded_and_made_without_a_record_if_nobody_answers(
+    here, nats, divided, tmp_path
+):
+    commands = (
+        ("events", "export", "--context", divided, "-o", str(tmp_path / "log.jsonl")),
+        ("archive", "create", str(tmp_path / "archive"), "--context", divided),
+    )
+    for command in commands:
+        ended = await here(*command, **settings(nats))
+        assert ended.code == 0, ended.err
+        assert "This is not in the audit: nobody answers" in ended.err
+
+
+@pytest.mark.req("SE-11")
+async def test_who_copies_the_log_is_recorded(here, nats, audited, divided, tmp_path):
+    ended = await here("events", "export", "--context", divided, "-o", str(tmp_path / "log.jsonl"), **settings(nats))
+    assert (ended.code, ended.err) == (0, "")
+    ended = await here("archive", "create", str(tmp_path / "archive"), "--context", divided, **settings(nats))
+    assert ended.code == 0, ended.err
+    assert [(one.kind, one.what) for one in audited] == [
+        ("export", f"events export --context {divided}"),
+        ("export", f"archive create {divided}"),
+    ]
+    assert {one.by.partition(":")[0] for one in audited} == {"operator"}
 
 
 async def test_an_archive_is_restored_position_by_position_and_goes_on(here, nats, client, divided, empty, tmp_path):
@@ -143,7 +196,7 @@ async def stored_at(client, context, seq):
     return Placed(names[(seq - 1) % 2], commit)
 
 
-async def test_the_events_commands_read_an_archive_as_they_read_the_log(here, nats, client, divided, tmp_path):
+async def test_the_events_commands_read_an_archive_as_they_read_the_log(here, nats, audited, divided, tmp_path):
     archive = tmp_path / "archive"
     ended = await here("archive", "create", str(archive), "--context", divided, **settings(nats))
     assert ended.code == 0, ended.err
@@ -168,18 +221,13 @@ async def test_killed_in_the_middle_an_archive_is_whole_and_goes_on(start, here,
     async with large_log(client) as context:
         store = FolderStore(tmp_path / "archive")
         asked = ("archive", "create", store.place(), "--context", context)
-
-        async def is_read():
-            info = await client.jetstream().stream_info(context.upper())
-            return info.state.consumer_count > 0 or process.returncode is not None
-
         for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, Exit.INTERRUPTED)):
-            for left in await client.jsm().consumers_info(context.upper()):
-                await client.jsm().delete_consumer(context.upper(), left.name)
-            process = await start(*asked, **settings(nats))
-            await eventually(is_read, COMMAND_S)
-            process.send_signal(number)
-            _, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
+            async with line_that_stops(nats, after_bytes=HALF_OF_IT_BYTES) as (line, through):
+                process = await start(*asked, **settings(through))
+                await asyncio.wait_for(line.stopped.wait(), COMMAND_S)
+                process.send_signal(number)
+                line.resume()  # after the signal, so that it cannot end before it
+                _, err = await asyncio.wait_for(process.communicate(), COMMAND_S)
             assert process.returncode == code, err
             assert b"Traceback" not in err
             assert await (await Archive.open(store, context)).verify() == []
@@ -375,7 +423,8 @@ async def test_a_migration_that_is_killed_goes_on_and_services_do_not_start_mean
         for reached in (marked, deleted, refilling):
             process = await start(*asked, **settings(nats))
             await eventually(reached, COMMAND_S)
-            process.kill()
+            with suppress(ProcessLookupError):  # it was faster
+                process.kill()
             await process.wait()
             if context in await read_marks(client):
                 with pytest.raises(HalfMigrated):

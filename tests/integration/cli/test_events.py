@@ -9,9 +9,9 @@ import pytest
 
 from drover.eventlog.streams import ensure_stream
 
-from .conftest import Written, device, online, pc, settings
+from .conftest import COMMAND_S, Written, device, online, pc, settings
 
-READ_S = 30.0
+READ_S = COMMAND_S
 
 
 async def test_json_is_each_line_exactly_as_it_is_stored(drover, nats, written):

@@ -24,7 +24,7 @@ from drover.projector.fleet import FLEET_PROJECTION
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import nats_writer, prepare
 
-from .conftest import Written, pc, settings
+from .conftest import COMMAND_S, Written, pc, settings
 
 
 @asynccontextmanager
@@ -46,7 +46,9 @@ async def test_status_is_healthy_while_somebody_leads_and_projects(drover, own_n
 
         async def healthy():
             ended = await drover("status", "--json", **settings(own_nats, postgres_dsn))
-            return ended.code == 0 and json.loads(ended.out)
+            found = json.loads(ended.out)
+            all_read = all(partition["behind"] == 0 for partition in found["partitions"])  # a moment after its start
+            return ended.code == 0 and all_read and found
 
         found = await eventually(healthy)
         assert found["healthy"]
@@ -71,9 +73,10 @@ async def test_status_is_degraded_when_nobody_leads_and_says_why(drover, own_nat
 async def test_watching_goes_on_until_ctrl_c(start, own_nats, postgres_dsn):
     watch = await start("status", "--watch", "--json", **settings(own_nats, postgres_dsn))
     for _ in range(2):
-        assert json.loads(await asyncio.wait_for(watch.stdout.readline(), 30))["postgres"].startswith("connected")
+        line = await asyncio.wait_for(watch.stdout.readline(), COMMAND_S)
+        assert json.loads(line)["postgres"].startswith("connected")
     watch.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(watch.wait(), 30) == 130
+    assert await asyncio.wait_for(watch.wait(), COMMAND_S) == 130
 
 
 async def test_migrate_lists_what_it_did_and_then_has_nothing_to_do(drover, nats, postgres_dsn):

@@ -17,8 +17,10 @@ from drover.eventlog.log import Partition
 from drover.eventlog.streams import TooFewReplicas
 from drover.notifier.ledger import BUCKET as LEDGER
 from drover.testing.waiting import eventually
+from drover.web.key_bucket import BUCKET as KEYS
 from drover.writer.nats_writer import prepare
-from tests.chaos.cluster import Cluster, Node, _has_leader, free_ports
+from tests.chaos.cluster import Cluster, Node, _has_leader
+from tests.e2e.process import free_port
 
 from .conftest import Written, pc
 
@@ -39,7 +41,7 @@ async def nodes(tmp_path):
 @pytest.fixture
 async def single(tmp_path):
     """One node that is no part of a cluster."""
-    node = Node(0, tmp_path / "alone", free_ports(1), free_ports(1))
+    node = Node(0, tmp_path / "alone", [free_port()], [free_port()])
     settings = json.loads(node._config.read_text())
     del settings["cluster"]
     node._config.write_text(json.dumps(settings))
@@ -89,6 +91,7 @@ async def test_one_node_becomes_three_and_any_of_them_may_die(single, nodes, dro
         assert ended.code == 0, ended.err
         await prepare(client, CONTEXTS)
         await ensure_bucket(client, LEDGER)
+        await ensure_bucket(client, KEYS)
         with pytest.raises(TooFewReplicas, match="drover log replicas 3"):
             await prepare(client, CONTEXTS, replicas=3)
 

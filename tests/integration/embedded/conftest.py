@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from drover.embedded.nats import NatsServer
+from drover.embedded.postgres import PostgresServer
 from tests.e2e.process import ends_with_us
 
 EVENTUALLY_S = 60.0
@@ -92,3 +94,15 @@ def hold(data_dir: Path) -> Iterator[Callable[[], Holder]]:
     yield start
     for holder in held:
         holder.close()
+
+
+@pytest.fixture(scope="session")
+def nats(embedded_nats: NatsServer) -> NatsServer:
+    """The embedded one, also with CONTAINERS=1: it is what the tests here are about."""
+    return embedded_nats
+
+
+@pytest.fixture(scope="session")
+def postgres(embedded_postgres: PostgresServer) -> PostgresServer:
+    """The embedded one, as `nats`."""
+    return embedded_postgres

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
+from uuid import UUID
 
 import jwt
+import msgspec
 import pytest
 
 from drover.embedded.credentials import load_or_create, load_or_create_secrets
 from drover.embedded.directory import DataDirectory
 from drover.embedded.errors import DataDirectoryBusy, DataDirectoryUnusable, ProgramMissing
+from drover.service.api_keys import Role, issue_api_key
+from drover.service.identity_keys import IdentityKeys
 from drover.service.sealing import Sealer
 
+OLD_SECRET = "o" * 64
 TEN_YEARS_S = 10 * 365 * 24 * 3600
 URLS = ("http://127.0.0.1:8080", "nats://127.0.0.1:4222", "postgresql:///drover")
 
@@ -68,10 +74,11 @@ def test_credentials_are_private_and_have_exactly_the_agreed_keys(held):
 
 def test_keys_are_tokens_with_a_role_as_those_of_supabase_are(held):
     credentials = load_or_create(held, *URLS)
-    secret = load_or_create_secrets(held).jwt_secret
+    public = IdentityKeys([load_or_create_secrets(held).identity_secret]).api[0].public
     for key, role in ((credentials.anon_key, "anon"), (credentials.service_key, "service_role")):
-        claims = jwt.decode(key, secret, algorithms=["HS256"], issuer="drover")
+        claims = jwt.decode(key, public, algorithms=["ES256"], issuer="drover")
         assert claims["role"] == role
+        assert UUID(claims["jti"])
         assert claims["exp"] - claims["iat"] >= TEN_YEARS_S
 
 
@@ -79,24 +86,46 @@ def test_secrets_that_are_not_for_people_stay_out_of_the_credentials(held):
     load_or_create(held, *URLS)
     shown = (held / "credentials.json").read_text()
     secrets = load_or_create_secrets(held)
-    assert secrets.jwt_secret not in shown
+    assert secrets.identity_secret not in shown
     assert secrets.nats_system_password not in shown
 
 
 def test_a_directory_from_before_there_were_people_gets_what_signs_and_seals_for_them(held):
-    whole = load_or_create_secrets(held)
+    as_before(held)
+    upgraded = load_or_create_secrets(held)
+    assert upgraded.jwt_secret == OLD_SECRET
+    Sealer.from_settings([upgraded.sealing_key])
+    assert len(upgraded.identity_secret) >= 32
+    assert load_or_create_secrets(held) == upgraded, "made once"
+    assert mode(held / "secrets.json") == 0o600
+
+
+@pytest.mark.req("SE-01")
+def test_the_keys_of_an_older_directory_stay_as_they_are(held):
+    first = load_or_create(held, *URLS)
+    as_before(held)
+    keys = [issue_api_key(OLD_SECRET, role, now_s=time.time()) for role in (Role.ANON, Role.SERVICE_ROLE)]
+    older = msgspec.structs.replace(first, anon_key=keys[0], service_key=keys[1])
+    (held / "credentials.json").write_bytes(msgspec.json.encode(older))
+    for _ in range(2):
+        now = load_or_create(held, *URLS)
+        assert [now.anon_key, now.service_key] == keys
+
+
+@pytest.mark.req("SE-01")
+def test_a_new_directory_has_no_shared_secret(held):
+    assert load_or_create_secrets(held).jwt_secret == ""
+
+
+def as_before(held) -> None:
+    """Make the secrets those of a version in which API keys had a shared secret and nobody signed in."""
+    load_or_create_secrets(held)
     old = {
         name: value
         for name, value in json.loads((held / "secrets.json").read_text()).items()
         if name not in ("sealing_key", "identity_secret")
     }
-    (held / "secrets.json").write_text(json.dumps(old))
-    upgraded = load_or_create_secrets(held)
-    assert upgraded.jwt_secret == whole.jwt_secret
-    Sealer.from_settings([upgraded.sealing_key])
-    assert len(upgraded.identity_secret) >= 32
-    assert load_or_create_secrets(held) == upgraded, "made once"
-    assert mode(held / "secrets.json") == 0o600
+    (held / "secrets.json").write_text(json.dumps(old | {"jwt_secret": OLD_SECRET}))
 
 
 def test_a_restart_changes_nothing_but_the_addresses(held):
@@ -120,7 +149,8 @@ def test_keys_that_no_longer_fit_the_secret_are_issued_anew(held):
     (held / "secrets.json").unlink()
     second = load_or_create(held, *URLS)
     assert second.anon_key != first.anon_key
-    jwt.decode(second.anon_key, load_or_create_secrets(held).jwt_secret, algorithms=["HS256"], issuer="drover")
+    public = IdentityKeys([load_or_create_secrets(held).identity_secret]).api[0].public
+    jwt.decode(second.anon_key, public, algorithms=["ES256"], issuer="drover")
     assert second.admin_password == first.admin_password
 
 

@@ -11,7 +11,6 @@ from drover.testing.waiting import eventually
 from tests.small_disk import fill, small_disk
 
 DISK = "160m"
-BACK_S = 30.0
 FAILED = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 ONLY_INTO_THE_LOG = "SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000)) FROM generate_series(1, 40)"
 """A table that cannot grow is an error of one statement, and ends nothing."""
@@ -27,7 +26,7 @@ async def test_a_postgres_that_died_of_a_full_disk_is_started_again_when_there_i
             with suppress(*FAILED):
                 await connection.execute(ONLY_INTO_THE_LOG)
             connection.terminate()
-            await eventually(lambda: server.pid == 0, BACK_S)
+            await eventually(lambda: server.pid == 0)
             filler.unlink()
 
             async def answers():
@@ -38,4 +37,4 @@ async def test_a_postgres_that_died_of_a_full_disk_is_started_again_when_there_i
                     return True
                 return False
 
-            await eventually(answers, BACK_S)
+            await eventually(answers)

@@ -12,6 +12,8 @@ from drover.embedded.errors import DataDirectoryBusy
 from drover.embedded.nats import nats_server
 from drover.embedded.postgres import postgres_server
 
+from .conftest import EVENTUALLY_S
+
 pytestmark = pytest.mark.req("EV-10")
 
 
@@ -44,12 +46,14 @@ async def test_a_parent_killed_with_nine_leaves_no_process_and_the_next_start_ha
     await check_data_after_the_next_start(data_dir)
 
 
-async def test_the_next_start_does_not_have_to_wait_for_the_guards_of_a_killed_parent(data_dir, hold, processes_of):
+async def test_the_next_start_does_not_have_to_wait_for_the_guards_of_a_killed_parent(
+    data_dir, hold, processes_of, eventually
+):
     holder = hold()
     await write(holder.up)
     holder.kill()
     await check_data_after_the_next_start(data_dir)  # at once: the old servers may be stopping at this moment
-    assert processes_of() == []
+    eventually(lambda: processes_of() == [])  # the old guards may take longer to notice that all is over
 
 
 async def test_servers_whose_parent_and_guards_were_killed_are_found_and_stopped_by_the_next_start(
@@ -67,7 +71,7 @@ def test_ctrl_c_reaches_the_parent_alone_which_still_has_its_servers_and_stops_t
     holder = hold()
     holder.interrupt_as_a_terminal_does()
     assert holder.next_line() == {"servers_answer": True}
-    assert holder.process.wait(30) == 0
+    assert holder.process.wait(EVENTUALLY_S) == 0
     assert processes_of() == []
 
 

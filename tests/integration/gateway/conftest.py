@@ -32,6 +32,7 @@ from drover.gateway.app import Gateway
 from drover.gateway.feed import RosterFeed
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.hosting.service import add_unlisted
 from drover.postgres.migrate import migrate
 from drover.postgres.pool import open_pool
 from drover.projection.newest import Newest
@@ -40,13 +41,14 @@ from drover.projector.app import Projector
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.access import Access
-from drover.web.application import add_handlers, add_route, create_application
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
 from drover.web.serve import serve
 from drover.writer.nats_writer import nats_writer, prepare
+from tests.patient_reads import patient_reads  # noqa: F401 - a fixture for all tests here
 from tests.settings import load
+from tests.subject_keys import served_keys
 
 SECRET = "s" * 32
 READ_S = 30.0
@@ -86,6 +88,7 @@ async def farm(
             "DROVER_NATS_URL": own_nats.url,
             "DROVER_POSTGRES_URL": postgres_dsn,
             "DROVER_JWT_SECRETS": SECRET,
+            "DROVER_ANON": "agent",
             "DROVER_HTTP_PORT": "0",
             "DROVER_SEALING_KEYS": SEALING_KEY,
             **getattr(request, "param", {}),
@@ -130,9 +133,10 @@ async def farm(
             freshness=Freshness(positions, newest),
             roster_at=feed.at,
             tell=partial(broadcast, client),
+            render_keys=served_keys(client, "render"),
         )
-        add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
-        add_route(app, *gateway.unknown_relation)
+        add_handlers(app, gateway.handlers(), gateway.access)
+        add_unlisted(app, [gateway.unknown_relation], gateway.access)
         port = await enter(serve(app, settings.http_host, settings.http_port, grace_s=1))
         yield Farm(
             f"http://127.0.0.1:{port}/rest/v1",

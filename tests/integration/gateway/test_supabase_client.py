@@ -10,6 +10,7 @@ from postgrest import AsyncPostgrestClient, CountMethod
 from postgrest.exceptions import APIError
 
 from drover.testing.waiting import eventually
+from drover.web import freshness
 
 
 def client(url: str, key: str) -> AsyncPostgrestClient:
@@ -110,7 +111,7 @@ async def test_errors_reach_the_client_with_their_codes(office, phone):
         assert caught.value.code == code
 
 
-async def test_a_trace_and_a_key_go_all_the_way_into_the_log(farm, office):
+async def test_a_trace_and_a_key_go_all_the_way_into_the_log(farm, office, monkeypatch):
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     headers = {
         "apikey": farm.service_key,
@@ -133,5 +134,6 @@ async def test_a_trace_and_a_key_go_all_the_way_into_the_log(farm, office):
         ) as answer:
             (event,) = await answer.json()
             assert event["trace"].split("-")[1] == trace_id
+        monkeypatch.setattr(freshness, "HARD_WAIT_S", 0.05)
         async with session.get(f"{farm.url}/events", headers={"Drover-Min-Position": "fleet=999999"}) as answer:
             assert (answer.status, (await answer.json())["code"]) == (503, "READ_MODEL_BEHIND")

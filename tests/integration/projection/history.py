@@ -365,6 +365,9 @@ class FarmHistory:
         await self._farm.commit(e.AlertRaised("alert-2", "host", "pc-0", "All phones fail", {"devices": 10}))
         await self._farm.commit(e.PcHeld("pc-0", self._clock.after(minutes=10)))
         await self._farm.commit(e.PcHeld("pc-1", self._clock.after(minutes=10)))
+        await self._farm.commit(e.AlertAcknowledged("alert-1", "poison_job", job_id, "mine"))
+        await self._farm.commit(e.AlertSnoozed("alert-2", "host", "pc-0", self._clock.after(minutes=5)))
+        await self._farm.commit(e.AlertSnoozeEnded("alert-2", "host", "pc-0", "time", is_open=True))
         await self._farm.commit(e.PcHoldEnded("pc-1"), e.AlertResolved("alert-2", "host", "pc-0", "time"))
 
     async def _waiting_jobs(self) -> None:
@@ -374,6 +377,10 @@ class FarmHistory:
         await self._farm.commit(e.JobNeedAdded(returned, "age_verified"), e.JobReturned(returned))
         resumed = await self._create("pending")
         await self._farm.commit(e.JobPaused(resumed, "admin", None), e.JobResumed(resumed))
+        ordered = await self._create("pending")
+        await self._farm.commit(e.JobPrioritized(ordered, 7), e.JobPutFirst(ordered))
+        scheduled = await self._create("pending")
+        await self._farm.commit(e.JobScheduled(scheduled, self._clock.after(hours=1)), e.JobCameDue(scheduled))
         reopened = await self._create("pending")
         await self._farm.commit(e.JobDeactivated(reopened, None))
         await self._farm.commit(e.JobReopened(reopened))

@@ -1,4 +1,5 @@
-"""The reminder service with its writers, reactor, edge and projector, on a real NATS and a real Postgres."""
+"""The reminder service with its writers, reactor, edge and projector, on a real NATS and a real Postgres, and the
+writer of identity, for erasures."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
 from drover.bus.live import announce, following_progress
+from drover.domain.identity import IDENTITY
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import ALL, Partition
 from drover.gateway.app import Gateway
@@ -33,12 +35,13 @@ from drover.reminder.settings import ReminderSettings
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
-from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.freshness import Freshness
-from drover.writer.nats_writer import prepare
+from drover.writer.nats_writer import nats_writer, prepare
+from tests.patient_reads import patient_reads  # noqa: F401 - a fixture for all tests here
 from tests.settings import load
+from tests.subject_keys import served_keys
 
 SECRET = "s" * 32
 PARTITIONS = 4
@@ -66,6 +69,8 @@ class Platform:
         self.nats = await stack.enter_async_context(connected(settings.nats_url, settings.instance))
         divided = await prepare(self.nats, ("reminder",), partitions={"reminder": self.reminder.reminder_partitions})
         self.partitions = divided["reminder"]
+        await prepare(self.nats, ("identity",))
+        await stack.enter_async_context(nats_writer(self.nats, IDENTITY, instance=settings.instance).running())
         self.pool = await stack.enter_async_context(open_pool(self.dsn, "test"))
         self.positions = Positions(self.partitions)
         self.freshness = Freshness(self.positions, Newest(self.partitions))
@@ -79,8 +84,9 @@ class Platform:
         )
         await stack.enter_async_context(projector)
         bus = CommandBus(self.nats)
+        self.keys = served_keys(self.nats, "reminder", partitions=[partition.name for partition in self.partitions])
         self.service = ReminderService(
-            self.nats, self.reminder, bus=bus, instance=settings.instance, partitions=self.partitions
+            self.nats, self.reminder, bus=bus, instance=settings.instance, partitions=self.partitions, keys=self.keys
         )
         await stack.enter_async_context(self.service.writing())
         await stack.enter_async_context(self.service.sending())
@@ -91,6 +97,7 @@ class Platform:
             pool=self.pool,
             freshness=self.freshness,
             partitions=self.partitions,
+            keys=self.keys,
         )
         await stack.enter_async_context(edge.listening(self.nats))
         app = create_application(Health(), body_bytes_max=1024 * 1024)
@@ -105,8 +112,9 @@ class Platform:
             freshness=self.freshness,
             roster_at=self.positions,
             reminder_partitions=self.partitions,
+            reminder_keys=self.keys,
         )
-        add_handlers(app, [*edge.handlers(), *gateway.handlers()], Access.of(settings, gateway.auth))
+        add_handlers(app, [*edge.handlers(), *gateway.handlers()], gateway.access)
         self.client = TestClient(TestServer(app))
         await self.client.start_server()
         stack.push_async_callback(self.client.close)
@@ -126,9 +134,15 @@ class Platform:
         return answer
 
     async def rows(self, query: str, position: str = "") -> list[dict[str, Any]]:
+        """All of them; 503 is tried again, as clients do: on a slow machine the tables come later than a read waits."""
         headers = {"Drover-Min-Position": position} if position else {}
-        answer, rows = await self.call("GET", f"/rest/v1/{query}", **headers)
-        assert answer.status == 200, rows
+
+        async def answered():
+            answer, rows = await self.call("GET", f"/rest/v1/{query}", **headers)
+            assert answer.status in (200, 503), rows
+            return (rows,) if answer.status == 200 else None
+
+        (rows,) = await eventually(answered)
         return rows
 
     def led(self) -> set[str]:

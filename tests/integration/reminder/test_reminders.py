@@ -15,7 +15,7 @@ from drover.reminder import reactor
 from drover.reminder.page_events import SUBJECT
 from drover.testing.waiting import eventually
 
-IN_TIME_S = 10.0
+IN_TIME_S = 60.0
 
 
 @pytest.mark.req("RM-01", "RM-02", "RM-04", "EV-04")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from postgrest import AsyncPostgrestClient
 
@@ -14,6 +16,8 @@ from drover.web.postgrest.sight import Sight
 from drover.web.postgrest.values import _TYPE_NAMES, cast_type
 
 DEVICE_1 = "00000000-0000-0000-0000-000000000001"
+PATIENCE_S = 10.0
+"""Less than the other time-outs of the pool and of PostgreSQL."""
 
 
 @pytest.mark.req("DF-09")
@@ -192,6 +196,16 @@ async def test_an_answer_that_is_too_large_is_refused_and_does_not_travel(reader
     status, error = await reader.ask("jobs?select=*,job_assignments(*)")
     assert (status, error["code"]) == (400, "54000")
     assert "limit" in error["hint"]
+
+
+@pytest.mark.req("SE-05")
+async def test_a_read_that_takes_too_long_is_ended_with_503(reader, monkeypatch):
+    monkeypatch.setattr("drover.web.postgrest.read.READ_TIMEOUT_S", 0.2)
+    async with reader.pool.acquire() as other, other.transaction():
+        await other.execute("LOCK TABLE rm_test.jobs IN ACCESS EXCLUSIVE MODE")  # so that the read does not end
+        async with asyncio.timeout(PATIENCE_S):
+            status, error = await reader.ask("jobs")
+    assert (status, error["code"]) == (503, "UNAVAILABLE")
 
 
 async def test_embeds_are_looked_up_for_the_rows_of_the_page_only(reader):

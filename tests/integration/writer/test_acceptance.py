@@ -38,7 +38,7 @@ async def client(nats, partition):
 async def leading(client, partition):
     writer = nats_writer(client, bank(partition.context), instance="one", lease_times=TIMES)
     async with writer.running():
-        await asyncio.wait_for(writer.leading.wait(), 10)
+        await writer.leading.wait()
         yield writer
 
 
@@ -80,18 +80,18 @@ async def test_a_leader_that_is_cut_off_is_missed_before_and_after_its_lease_lap
             async def is_heard():
                 return await refusal_of(client, partition) is None
 
-            await eventually(is_heard, 10)  # its subscription may still be on its way to the server
+            await eventually(is_heard)  # its subscription may still be on its way to the server
             line.hold()
             assert await refusal_of(client, partition) == RefusalCode.NO_ANSWER
-            await eventually(lambda: writer.refusal() is not None, 10)  # a renewal has failed, and it knows
+            await eventually(lambda: writer.refusal() is not None)  # a renewal has failed, and it knows
 
             async def is_given_up():
                 return await refusal_of(client, partition) == RefusalCode.NO_LEADER
 
-            await eventually(is_given_up, 15)
+            await eventually(is_given_up)
             line.resume()
 
             async def is_back():
                 return await refusal_of(client, partition) is None and writer.refusal() is None
 
-            await eventually(is_back, 20)
+            await eventually(is_back)

@@ -36,6 +36,7 @@ async def save_snapshot(scene) -> int:
     return fold.seq
 
 
+@pytest.mark.alone
 @pytest.mark.req("YR-06", "YR-07")
 async def test_an_upgrade_under_load_loses_nothing_and_refuses_commands_for_a_hand_over_only(nats):
     async with scene_on(nats) as scene:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 
+import msgspec
 import pytest
+from nats.js.errors import APIError
 
 from drover.bus.client import CommandBus
 from drover.bus.connection import connected
@@ -16,7 +19,7 @@ from drover.bus.messages import Accepted
 from drover.eventlog.codec import Codec
 from drover.eventlog.jetstream import JetStreamLog
 from drover.eventlog.log import Partition
-from drover.eventlog.streams import StreamRefused
+from drover.eventlog.streams import CompressedReplicas, StreamRefused, ensure_stream
 from drover.testing.waiting import eventually
 from drover.writer.nats_writer import nats_writer, prepare
 from tests.chaos.cluster import NODES, running_cluster
@@ -27,6 +30,7 @@ pytestmark = pytest.mark.timeout(300)
 PATIENCE_S = 90.0
 """An election takes 4 to 9 s; machines may be busy."""
 DEPOSITS = 60
+WRITTEN = 10
 
 
 @pytest.mark.slow
@@ -66,6 +70,81 @@ async def test_when_the_node_that_leads_the_log_dies_every_deposit_is_there_once
         found = Counter(event.token for event in events if hasattr(event, "token"))
         assert found == Counter(acknowledged)
         assert len(acknowledged) == 3 * DEPOSITS
+
+
+@pytest.mark.slow
+@pytest.mark.req("EV-02", "YR-01")
+async def test_restarts_damage_compressed_replicas_and_ours_are_not_compressed(tmp_path):
+    """Control: nats-server compresses the last block of a replica after a restart and goes on writing to it. If this
+    part of the test turns red, nats-server has been mended, and ADR 0049 can go."""
+    packed, ours = [f"packed{number}" for number in range(3)], ["ours"]
+    logs = [*packed, *ours]
+    async with running_cluster(tmp_path) as cluster, connected(cluster.url, "test") as client:
+        node = cluster.nodes[2]
+        for name in logs:
+            await ensure_stream(client, name, replicas=NODES)
+        for name in packed:
+            await compress(client, name.upper())
+            with pytest.raises(CompressedReplicas, match="drover log replicas 3"):
+                await ensure_stream(client, name, replicas=NODES)
+
+        async def write():
+            for name in logs:
+                for _ in range(WRITTEN):
+                    await client.jetstream().publish(f"evt.{name}.main", b"{}" * 100)
+
+        async def caught_up():
+            for name in logs:
+                await eventually(partial(cluster.caught_up, client, name.upper()), PATIENCE_S, every_s=0.2)
+
+        await write()
+        await node.stop()  # in good order: NATS notes how far each replica is
+        await node.start()
+        await caught_up()
+        await write()
+        await node.kill()
+        await node.start()
+        await caught_up()
+        await write()
+        await caught_up()
+
+        async def found_unreadable():
+            return {name for name in logs if not await readable_on(node, client, name.upper(), 3 * WRITTEN)}
+
+        unreadable = await eventually(found_unreadable, PATIENCE_S)  # once the node has forgotten what it wrote
+        assert unreadable <= set(packed)
+        for name in unreadable:
+            last = 0
+            async with JetStreamLog(client, Partition(name)).read(0) as reader:
+                while last < 3 * WRITTEN:  # read from another node
+                    async with asyncio.timeout(PATIENCE_S):
+                        last = (await reader.next())[-1].seq
+
+
+async def compress(client, stream):
+    config = msgspec.json.decode((await client.request(f"$JS.API.STREAM.INFO.{stream}")).data)["config"]
+    body = msgspec.json.encode(config | {"compression": "s2"})
+    await client.request(f"$JS.API.STREAM.UPDATE.{stream}", body)
+
+
+async def readable_on(node, client, stream, last):
+    """Whether a node can read every message of its replica: the leader of a stream answers from its own."""
+
+    async def leads():
+        info = await client.jetstream().stream_info(stream)
+        if info.cluster.leader == node.name:
+            return True
+        body = msgspec.json.encode({"placement": {"preferred": node.name}})
+        await client.request(f"$JS.API.STREAM.LEADER.STEPDOWN.{stream}", body)
+        return False
+
+    await eventually(leads, PATIENCE_S, every_s=0.5)
+    try:
+        for seq in range(1, last + 1):
+            await client.jetstream().get_msg(stream, seq)
+    except APIError:
+        return False
+    return True
 
 
 async def read_all(log, codec):

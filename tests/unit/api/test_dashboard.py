@@ -8,8 +8,9 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.api.dashboard import SCREENS, Dashboard
+from drover.hosting.service import add_unlisted
 from drover.service.health import Health
-from drover.web.application import add_route, create_application
+from drover.web.application import create_application
 
 SCRIPT = b"console.log('hello');\n" * 200
 
@@ -24,8 +25,7 @@ async def browse(tmp_path):
     (root / ".vite" / "manifest.json").write_text("{}")
     (tmp_path / "secret.txt").write_text("not for you")
     app = create_application(Health(), body_bytes_max=1024)
-    for page in Dashboard(root).pages():
-        add_route(app, *page)
+    add_unlisted(app, Dashboard(root).pages())
     async with TestClient(TestServer(app), auto_decompress=False) as client:
         yield client
 
@@ -37,7 +37,18 @@ async def test_every_screen_is_the_one_page_which_is_asked_for_again_each_time(b
     assert answer.status == 200
     assert await answer.read() == b"<!doctype html><div id=root></div>"
     assert answer.headers["Cache-Control"] == "no-cache"
-    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    policy = dict(rule.split(" ", 1) for rule in answer.headers["Content-Security-Policy"].split("; "))
+    assert policy["frame-ancestors"] == "'none'"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert policy["default-src"] == "'self'", "nothing is loaded from elsewhere"
+    assert policy["object-src"] == policy["base-uri"] == "'none'"
+    assert {source for name, sources in policy.items() if name.endswith("-src") for source in sources.split()} <= {
+        "'self'",
+        "'none'",
+        "'unsafe-inline'",
+        "data:",
+    }
+    assert "script-src" not in policy, "scripts only from our own files"
 
 
 async def test_files_with_their_content_in_their_name_are_kept_and_come_compressed(browse):
@@ -59,7 +70,6 @@ async def test_nothing_else_is_there(browse, path):
 
 async def test_a_dashboard_that_was_not_built_says_how_to_build_it():
     app = create_application(Health(), body_bytes_max=1024)
-    for page in Dashboard(None).pages():
-        add_route(app, *page)
+    add_unlisted(app, Dashboard(None).pages())
     async with TestClient(TestServer(app)) as client:
         assert "make dashboard" in await (await client.get("/")).text()

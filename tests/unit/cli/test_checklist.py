@@ -82,6 +82,18 @@ async def answering(**routes: tuple[int, dict]):
             "ok",
             "",
         ),
+        (
+            checklist.https_beyond_here,
+            {"DROVER_HTTP_HOST": "0.0.0.0", "DROVER_TLS_CERT": "/tls.crt", "DROVER_TLS_KEY": "/tls.key"},
+            "ok",
+            "",
+        ),
+        (
+            checklist.https_beyond_here,
+            {"DROVER_HTTP_HOST": "0.0.0.0", "DROVER_PLAIN_HTTP_FROM": "192.168.7.0/24"},
+            "warn",
+            "DROVER_PLAIN_HTTP_FROM",
+        ),
         (checklist.issuer_has_keys, {}, "skipped", ""),
         (
             checklist.issuer_has_keys,

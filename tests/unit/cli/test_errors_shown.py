@@ -12,9 +12,9 @@ import click
 import pytest
 
 from drover.cli import exits, group
-from drover.cli.errors import AccountRefused, NoPlatform
+from drover.cli.errors import AccountRefused, NoPlatform, key_refused
 from drover.cli.exits import Exit, exit_code_of
-from drover.cli.up import ForeignSettings
+from drover.cli.up import FarmLockedOut, ForeignSettings
 from drover.domain.errors import DroverError
 from drover.embedded.errors import DataDirectoryBusy
 from drover.eventlog.log import AppendConflict
@@ -25,10 +25,12 @@ from drover.reminder.providers.apprise import AppriseAddressBad
 from drover.reminder.providers.choice import ProviderIncomplete
 from drover.reminder.providers.missing import ExtraMissing
 from drover.render.app import RenderSettingsMissing
+from drover.service.config import REQUIRED
 from drover.service.error_reports import SentryMissing
 from drover.service.sealing import SealingKeysUnusable
 from drover.service.spans import OpenTelemetryMissing
 from drover.web.serve import cannot_listen
+from tests.settings import load
 from tests.sources import parse
 
 SOURCES = sorted(path for root in ("libs", "services") for path in Path(root).rglob("drover/**/*.py"))
@@ -51,6 +53,8 @@ def shown(error, monkeypatch, capsys):
         (NoPlatform(Path(".drover")), Exit.UNREACHABLE),
         (DataDirectoryBusy(Path(".drover"), 7), Exit.BUSY),
         (AccountRefused("CONFLICT", "The last admin cannot be disabled"), Exit.FAILED),
+        (key_refused("CONFLICT", "The key was rotated already"), Exit.FAILED),
+        (key_refused("NOT_FOUND", "API key not found"), Exit.NOT_FOUND),
     ],
 )
 def test_an_error_is_a_sentence_without_its_class(error, code, monkeypatch, capsys):
@@ -169,7 +173,7 @@ def test_each_setting_to_correct_has_a_line(drover):
     assert code == Exit.CONFIGURATION
     first, *lines = said.splitlines()
     assert first == "Error: These settings must be corrected:"
-    assert [line.split()[0] for line in lines] == ["DROVER_NATS_URL", "DROVER_POSTGRES_URL", "DROVER_JWT_SECRETS"]
+    assert [line.split()[0] for line in lines] == ["DROVER_NATS_URL", "DROVER_POSTGRES_URL"]
 
 
 def test_a_file_that_a_setting_names_is_missing_in_words(drover, monkeypatch):
@@ -190,6 +194,17 @@ def test_one_foreign_setting_is_it_and_two_are_them(names, advice):
     assert advice in str(ForeignSettings(names))
 
 
+@pytest.mark.req("SE-02")
+@pytest.mark.parametrize("environ", [{"DROVER_HTTP_HOST": "0.0.0.0"}, {"DROVER_ANON": "read"}])
+def test_a_demo_whose_farm_may_do_nothing_is_refused_before_anything_starts(environ, drover, monkeypatch, tmp_path):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    code, _, said = drover("up", "--demo", "--data-dir", str(tmp_path / "data"))
+    assert code == Exit.CONFIGURATION
+    assert "Set DROVER_ANON=agent" in " ".join(said.split())
+    assert not (tmp_path / "data").exists()
+
+
 def test_without_a_receiver_of_alerts_the_settings_to_set_are_named(drover):
     code, said, _ = drover("alerts", "test")
     assert code == Exit.CONFIGURATION
@@ -207,6 +222,7 @@ def test_every_error_with_an_exit_code_exists():
     [
         AppriseAddressBad(1),
         ExtraMissing("pywebpush", "webpush"),
+        FarmLockedOut(load({"DROVER_HTTP_HOST": "0.0.0.0"}, without=REQUIRED)),
         ForeignSettings(["DROVER_NATS_URL"]),
         NasAddressInvalid("nas", "neither an absolute path nor smb://"),
         OpenTelemetryMissing(),

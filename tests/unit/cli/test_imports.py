@@ -24,14 +24,21 @@ from drover.cli.group import run
 for arguments in json.loads(sys.argv[1]):
     sys.argv = ["drover", *arguments]
     run()
+"""
+LIST = """
+import json, sys
 print("\\n" + json.dumps(sorted(sys.modules)))
 """
 
 
 def imported(*command_lines, cwd=None):
     """The modules that a process has after these command lines."""
+    return modules_after(RUN, json.dumps(command_lines), cwd=cwd)
+
+
+def modules_after(code, *arguments, cwd):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DROVER_")}
-    argv = [sys.executable, "-c", RUN, json.dumps(command_lines)]
+    argv = [sys.executable, "-c", code + LIST, *arguments]
     ended = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=cwd, env=clean)
     return set(json.loads(ended.stdout.splitlines()[-1]))
 
@@ -76,9 +83,23 @@ def test_what_reads_the_log_imports_no_service(command, tmp_path):
     assert packages(found) & (OURS | MEDIA | {"cryptography", "jwt"}) == set()
 
 
+@pytest.mark.parametrize("command", [["jobs", "list"], ["devices", "show", "R58"], ["why", "R58"]])
+def test_what_operates_the_farm_imports_an_http_client_and_no_service(command, tmp_path):
+    found = imported(command, cwd=tmp_path)
+    assert packages(found) & (OURS | DRIVERS | MEDIA | {"cryptography", "jwt", "uvloop"}) == {"aiohttp"}
+    assert "drover.domain.fleet" not in found
+
+
 def test_the_status_imports_no_service_but_the_one_that_reads_it(tmp_path):
     found = packages(imported(["status"], cwd=tmp_path))
     assert found & (OURS | MEDIA) == {"drover.api"}
+
+
+@pytest.mark.parametrize("command", ["up", "serve"])
+def test_a_platform_imports_no_simulator_and_nothing_for_films_or_smb_before_it_needs_them(command, tmp_path):
+    found = packages(modules_after(f"import drover.cli.{command}", cwd=tmp_path))
+    assert found & (MEDIA | {"spnego", "drover.simulator"}) == set()
+    assert found >= OURS - {"drover.simulator"} | DRIVERS
 
 
 @pytest.mark.control

@@ -74,7 +74,7 @@ def test_timers_are_brought_forward_except_those_of_one_kind():
     timers = Timers()
     timers.set("a:1", at(10))
     timers.set("b:1", at(9))
-    timers.bring_forward(at(5) - at(0), except_kind="b")
+    timers.bring_forward(at(5) - at(0), except_kinds=("b",))
     assert timers.first() == (at(5), "a:1")
     timers.clear("a:1")
     assert timers.first() == (at(9), "b:1")

@@ -22,6 +22,7 @@ from drover.domain.fleet.commands import (
     ReportCompleted,
     ReportFailed,
     ReportRunning,
+    RunJobNext,
     SendAttempt,
 )
 from drover.domain.fleet.events import (
@@ -130,8 +131,41 @@ def test_a_job_waits_behind_the_one_that_is_active(farm):
         "behind": A,
         "since": "2026-03-02T12:00:00Z",
         "ahead": 0,
+        "preferred": 0,
     }
     assert farm.sentences(job_id=C)[0].endswith(", and 1 older job in the queue.")
+
+
+def test_a_job_waits_behind_newer_ones_that_are_preferred(farm):
+    farm.phones(1).job(A).job(B).job(C).do(RunJobNext(C))
+    assert farm.sentences(job_id=B)[0].endswith(
+        ", and 1 job in the queue, of which 1 newer with a higher priority or put first."
+    )
+    assert farm.data("job_behind", job_id=B)["preferred"] == 1
+    assert farm.data("job_behind", job_id=C)["ahead"] == 0
+
+
+def test_a_job_is_scheduled(farm):
+    at = NOON + timedelta(hours=2)
+    farm.phones(1).job(A, not_before=at)
+    assert farm.sentences(job_id=A) == [f"Job {A} is scheduled for 2026-03-02T14:00:00Z."]
+    data = {"code": "job_scheduled", "job_id": A, "not_before": "2026-03-02T14:00:00Z"}
+    assert farm.data("job_scheduled", job_id=A) == data
+    farm.do(PauseJob(A))
+    assert [reason.data["code"] for reason in farm.why(job_id=A).reasons] == ["job_paused", "job_scheduled"]
+
+
+def test_a_device_has_no_work_because_all_jobs_are_scheduled(farm):
+    farm.phones(1).job(A, not_before=NOON + timedelta(hours=2)).job(B, not_before=NOON + timedelta(hours=1))
+    assert farm.sentences(device_id=device_id(1)) == [
+        "There is no work now: 2 jobs scheduled, the next for 2026-03-02T13:00:00Z."
+    ]
+
+
+def test_a_scheduled_job_expired(farm):
+    farm.job(A, not_before=NOON + timedelta(hours=2)).after(hours=26).ticked()
+    assert "expired at 2026-03-03T14:00:00Z, 24 hours after the time it could start at" in farm.sentences(job_id=A)[0]
+    assert farm.data("job_expired", job_id=A)["was_scheduled"] is True
 
 
 def test_a_job_was_created_inactive(farm):
@@ -479,3 +513,17 @@ def test_nothing_holds_a_device_up(farm):
     farm.phones(1).phones(2, online=False).job(A)
     farm.given(DeviceCameOnline(device_id(2)))  # the event alone: the moment before it is given work
     assert farm.sentences(device_id=device_id(2)) == ["Nothing blocks device SERIAL0002: it is next."]
+
+
+@pytest.mark.req("SE-04")
+def test_a_job_that_one_device_gave_up_waits_for_a_second_one(farm):
+    farm.phones(1, 2, 3).job(A).start(1)
+    assert "job_given_up" not in farm.codes(job_id=A)
+    farm.do(ReportFailed(farm.on(1), 1, names_run=True, error_code="E2001")).fail(2, "VIDEO_REGION_BLOCKED")
+    assert farm.sentences(job_id=A)[-1] == (
+        f"2 devices reported VIDEO_UNAVAILABLE or VIDEO_REGION_BLOCKED. Job {A} ends for all devices when 2 devices "
+        "report this under their own keys or with their runs: so far 1."
+    )
+    data = farm.data("job_given_up", job_id=A)
+    assert (data["reported"], data["counted"], data["needed"]) == (2, 1, 2)
+    assert data["device_ids"] == [device_id(1), device_id(2)]

@@ -16,16 +16,21 @@ from drover.domain.contexts import CONTEXTS
 from drover.domain.fleet.commands import CreateJob, MarkOnline, ReportRunning, SendAttempt
 from drover.domain.fleet.state import Assignment
 from drover.eventlog.log import Partition
+from drover.evidence.collection import Evidence
+from drover.evidence.settings import EvidenceSettings
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.hosting.service import add_unlisted
 from drover.projection.newest import Newest
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
-from drover.web.access import Access
-from drover.web.application import add_handlers, add_route, create_application
+from drover.web.access_log import AccessLog
+from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.freshness import Freshness
+from drover.web.limits import Limits
 from tests.settings import load
 from tests.unit.gateway.office import Writer
 
@@ -146,17 +151,20 @@ class World:
 
 
 @pytest.fixture
-async def world(request):
+async def world(request, tmp_path):
     """With other settings by `@pytest.mark.parametrize("world", [{NAME: value}], indirect=True)`."""
     world = World()
     environ = {
         "DROVER_NATS_URL": "nats://nowhere:1",
         "DROVER_POSTGRES_URL": "postgresql://nowhere/x",
         "DROVER_JWT_SECRETS": SECRET,
+        "DROVER_ANON": "agent",
+        "DROVER_EVIDENCE": str(tmp_path / "evidence"),
         **getattr(request, "param", {}),
     }
     settings = load(environ)
-    app = create_application(world.health, body_bytes_max=settings.body_bytes_max)
+    access_log = AccessLog(Callers()) if settings.access_log else None
+    app = create_application(world.health, body_bytes_max=settings.body_bytes_max, access_log=access_log)
     gateway = Gateway(
         settings=settings,
         limits=load(environ, GatewaySettings),
@@ -167,9 +175,11 @@ async def world(request):
         pool=world.pool,
         freshness=Freshness(world.positions, world.newest),
         roster_at=world.roster_at,
+        requests=Limits.of(settings),
+        evidence=Evidence.of(load(environ, EvidenceSettings)),
     )
-    add_handlers(app, gateway.handlers(), Access.of(settings, gateway.auth))
-    add_route(app, *gateway.unknown_relation)
+    add_handlers(app, gateway.handlers(), gateway.access)
+    add_unlisted(app, [gateway.unknown_relation], gateway.access)
     async with TestClient(TestServer(app)) as client:
         world.client = client
         yield world

@@ -17,7 +17,10 @@ from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.fleet.validation import validate
 from drover.eventlog.log import Partition
+from drover.gateway.gfx_data import GfxData
 from drover.gateway.limits import DeviceLimits
+from drover.gateway.personal_data import PersonalData
+from drover.gateway.read_pools import ReadPools
 from drover.gateway.reports import Reports
 from drover.gateway.roster import Roster
 from drover.gateway.rpc import Rpc
@@ -29,6 +32,7 @@ from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.scenario import Scenario
 from drover.web.access import Access
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
@@ -220,6 +224,7 @@ async def open_office(
     edge = Edge(
         permissions=permissions,
         pool=office.pool,
+        pools=ReadPools(office.pool, 8),
         freshness=office.freshness,
         stored=StoredRows(office.pool),
         roster=office.roster,
@@ -227,6 +232,8 @@ async def open_office(
         telemetry=office.telemetry,
         limits=limits,
         gfx_data=None,
+        alarm_texts=None,
+        personal_data=PersonalData(permissions, GfxData(None), AlarmTexts(None)),
         jobs_for=jobs_for,
         fleet=fleet,
         render=None,
@@ -237,7 +244,6 @@ async def open_office(
     handlers = [
         Tables(edge),
         Rpc(
-            auth,
             permissions,
             fleet,
             office.roster,

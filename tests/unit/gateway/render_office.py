@@ -13,6 +13,7 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Outcome
+from drover.bus.subject_keys import SubjectKeys
 from drover.domain.contexts import CONTEXTS
 from drover.domain.decider import Command, Decider
 from drover.domain.render import RENDER
@@ -21,16 +22,21 @@ from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
 from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
+from drover.hosting.service import add_unlisted
 from drover.projection.newest import Newest
 from drover.service.api_keys import Role
 from drover.service.health import Health
-from drover.service.sealing import Sealer
+from drover.service.sealing import Ring
 from drover.testing.scenario import Scenario
-from drover.web.access import Access
-from drover.web.application import add_handlers, add_route, create_application
+from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
 from drover.web.auth import Principal
+from drover.web.callers import Callers
 from drover.web.freshness import Freshness
+from drover.web.gfx_seal import GfxSeal
 from tests.settings import load
+from tests.subject_keys import Leaders, local_keys
+from tests.unit.web.test_audit import Log as AuditLog
 from tests.unit.wire import on_the_wire, outcome_of
 
 KEYS = [f"{name}:{base64.b64encode(name.encode() * 16).decode()}" for name in ("k1", "k0")]
@@ -55,6 +61,9 @@ class AnybodyIs:
     def authenticate(self, headers):
         role = Role(headers["apikey"])
         return Principal(role, role.value, float("inf"))
+
+    def on_change(self, listener):
+        pass
 
 
 class QueueWriter:
@@ -121,13 +130,20 @@ class Reached:
 class RenderOffice:
     client: TestClient
 
-    def __init__(self, bus: QueueWriter) -> None:
+    def __init__(self, bus: QueueWriter, leaders: Leaders | None = None) -> None:
+        self.log = AuditLog()
         self.bus = bus
+        self.leaders = leaders or Leaders()
         self.pool = Shelf()
         self.positions = Reached()
         self.said: list[str] = []
         self.heard = True
         """Whether what is said reaches anybody."""
+
+    def keys_of(self, sealing_keys: Sequence[str]) -> SubjectKeys | None:
+        if not sealing_keys:
+            return None
+        return local_keys("render", ring=Ring.from_settings(sealing_keys), leaders=self.leaders)
 
     async def tell(self, subject: str) -> bool:
         self.said.append(subject)
@@ -153,9 +169,11 @@ class RenderOffice:
 
 
 @asynccontextmanager
-async def open_render_office(bus: QueueWriter | None = None, **settings: str) -> AsyncIterator[RenderOffice]:
-    """`bus`: the writer of another context."""
-    office = RenderOffice(bus or QueueWriter())
+async def open_render_office(
+    bus: QueueWriter | None = None, *, leaders: Leaders | None = None, **settings: str
+) -> AsyncIterator[RenderOffice]:
+    """`bus`: the writer of another context. `leaders`: those who serve the keys of another office."""
+    office = RenderOffice(bus or QueueWriter(), leaders)
     app = create_application(Health(), body_bytes_max=1024 * 1024)
     gateway = Gateway(
         settings=load(SETTINGS | settings),
@@ -168,13 +186,17 @@ async def open_render_office(bus: QueueWriter | None = None, **settings: str) ->
         freshness=Freshness(office.positions, Newest(map(Partition, CONTEXTS))),
         roster_at=office.positions,
         tell=office.tell,
+        audit=Audit(office.log, Callers()),
+        render_keys=office.keys_of(load(SETTINGS | settings).sealing_ring("render")),
     )
-    add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))
-    add_route(app, *gateway.unknown_relation)
+    add_handlers(app, gateway.handlers(), gateway.access)
+    add_unlisted(app, [gateway.unknown_relation], gateway.access)
     async with TestClient(TestServer(app)) as client:
         office.client = client
         yield office
 
 
-def sealer(*keys: str) -> Sealer:
-    return Sealer.from_settings(keys or KEYS[:1])
+async def opened(office: RenderOffice, gfx_id: str, text: str) -> bytes:
+    keys = office.keys_of(KEYS[:1])
+    assert keys is not None
+    return await GfxSeal(keys).open(gfx_id, text)

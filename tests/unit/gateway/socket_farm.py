@@ -23,11 +23,14 @@ from drover.gateway.roster import Roster
 from drover.gateway.sockets import PATH, AgentSockets
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
+from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.permissions import Permissions
 from drover.web.serve import serve
 from tests.unit.gateway.office import SECRET, Writer, device_id, fleet_client
+from tests.unit.web.known_keys import KnownKeys
 
 PATIENCE_S = 10.0
 GRACE_S = 10.0
@@ -164,7 +167,8 @@ class Farm:
 
     client: ClientSession
 
-    def __init__(self) -> None:
+    def __init__(self, *, per_s: float = 10_000, burst: int = 10_000) -> None:
+        """`per_s`, `burst`: the limit of each device."""
         self.serving = AsyncExitStack()
         self.roster = Roster()
         self.roster.complete = True
@@ -172,17 +176,19 @@ class Farm:
         self.writer = PatientWriter(self.feed)
         self.telemetry = Telemetry()
         self.clock_ahead = timedelta()
+        self.keys = KnownKeys()
         self._registered = 0
         self._agents: list[Agent] = []
         client = fleet_client(self.writer, self.feed, self.feed)
-        limits = DeviceLimits(self.writer, per_s=10_000, burst=10_000)
+        limits = DeviceLimits(self.writer, per_s=per_s, burst=burst)
+        self.access = Access(Authenticator([SECRET], keys=self.keys), Permissions(), Callers())
         self.sockets = AgentSockets(
-            Authenticator([SECRET]),
-            Permissions(),
+            self.access,
             self.roster,
             Offers(self.roster, client),
             Reports(self.roster, client, self.telemetry, limits),
             self.telemetry,
+            limits,
             clock=lambda: datetime.now(UTC) + self.clock_ahead,
         )
         self.anon = {"apikey": issue_api_key(SECRET, Role.ANON, now_s=time.time())}
@@ -208,8 +214,8 @@ class Farm:
         assert isinstance(outcome, Accepted), outcome
         return job_id
 
-    async def connect(self, headers: dict[str, str] | None = None) -> Agent:
-        socket = await self.client.ws_connect(PATH, headers=self.anon if headers is None else headers)
+    async def connect(self, headers: dict[str, str] | None = None, **options: Any) -> Agent:
+        socket = await self.client.ws_connect(PATH, headers=self.anon if headers is None else headers, **options)
         self._agents.append(Agent(socket))  # a socket that nobody holds is closed
         return self._agents[-1]
 
@@ -225,10 +231,10 @@ class Farm:
 
 
 @asynccontextmanager
-async def running_farm() -> AsyncIterator[Farm]:
-    farm = Farm()
+async def running_farm(**limits: float) -> AsyncIterator[Farm]:
+    farm = Farm(**limits)
     app = create_application(Health(), body_bytes_max=1024)
-    add_handlers(app, [farm.sockets])
+    add_handlers(app, [farm.sockets], farm.access)
     async with farm.serving:
         port = await farm.serving.enter_async_context(serve(app, "127.0.0.1", 0, grace_s=GRACE_S))
         async with ClientSession(f"http://127.0.0.1:{port}") as client:

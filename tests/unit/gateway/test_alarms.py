@@ -9,7 +9,10 @@ import msgspec
 import pytest
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
+from msgspec.structs import replace
 
+from drover.bus import subject_keys
+from drover.domain.erasure import note_erased, parse_sealed
 from drover.domain.reminder import commands as c
 from drover.eventlog.log import Partition
 from drover.gateway.app import Gateway
@@ -17,12 +20,16 @@ from drover.gateway.roster import Roster
 from drover.gateway.settings import GatewaySettings
 from drover.projection.newest import Newest
 from drover.service.health import Health
-from drover.web.access import Access
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
+from drover.web.callers import Callers
 from drover.web.freshness import Freshness
 from tests.settings import load
+from tests.subject_keys import Leaders, local_keys
 from tests.unit.gateway.render_office import SETTINGS, SHOW, AnybodyIs, Reached, Shelf
 from tests.unit.reminder.world import NOW, PARTITIONS, LocalBus
+from tests.unit.web.test_audit import Log as AuditLog
 
 USER = "user_1"
 MERGE = {"Prefer": "resolution=merge-duplicates,return=representation"}
@@ -34,7 +41,10 @@ class Office:
     client: TestClient
 
     def __init__(self) -> None:
+        self.log = AuditLog()
         self.bus = LocalBus()
+        self.leaders = Leaders()
+        self.keys = local_keys("reminder", partitions=PARTITIONS, leaders=self.leaders)
         self.pool = Shelf()
         self.pool.rows = []
         self.positions = Reached()
@@ -61,6 +71,13 @@ class Office:
         assert status == 201, body
         self.shown(page)
 
+    async def opened(self, command: Any) -> Any:
+        """The command with its texts as the client wrote them. They must be sealed."""
+        texts = {name: text for name in ("title", "body") if (text := getattr(command, name)) is not None}
+        assert all(parse_sealed(text) for text in texts.values() if text)
+        open_ = await AlarmTexts(self.keys).opener(texts.values())
+        return replace(command, **{name: open_(name, text) for name, text in texts.items()})
+
     @property
     def last(self) -> Any:
         return self.bus.sent[-1][1]
@@ -84,9 +101,11 @@ async def office():
         freshness=Freshness(office.positions, office.newest),
         roster_at=office.positions,
         reminder_partitions=[Partition("reminder", name) for name in PARTITIONS],
+        audit=Audit(office.log, Callers()),
+        reminder_keys=office.keys,
     )
     app = create_application(Health(), body_bytes_max=1024 * 1024)
-    add_handlers(app, gateway.handlers(), Access.of(gateway.settings, gateway.auth))
+    add_handlers(app, gateway.handlers(), gateway.access)
     async with TestClient(TestServer(app)) as client:
         office.client = client
         yield office
@@ -158,7 +177,7 @@ class TestAlarm:
         await office.registered()
         answer = await office.ask("PATCH", "alarm?page_id=eq.page-1", body)
         assert answer.status == 204, await answer.text()
-        assert office.last == command
+        assert await office.opened(office.last) == command
         assert answer.headers.get("Drover-Ignored") == ("updated_at" if "updated_at" in body else None)
 
     @pytest.mark.parametrize(
@@ -184,7 +203,7 @@ class TestAlarm:
     @pytest.mark.parametrize(
         ("query", "columns", "seen"),
         [
-            ("user_id=eq.user_1&title=eq.t", {}, None),
+            ("user_id=eq.user_1&created_at=lt.2026-03-01", {}, None),
             ("processed_at=is.null", {}, c.AlarmSeen(claimed=False)),
             (
                 "processed_at=lt.2026-03-01T00:00:00Z",
@@ -204,9 +223,36 @@ class TestAlarm:
         await office.registered()
         office.shown(**columns)
         await office.ask("PATCH", f"alarm?page_id=eq.page-1&{query}", {"title": "x"})
-        assert office.last == c.ChangeAlarm("page-1", USER, title="x", only_if=seen)
+        assert await office.opened(office.last) == c.ChangeAlarm("page-1", USER, title="x", only_if=seen)
         await office.ask("DELETE", f"alarm?page_id=eq.page-1&{query}")
         assert office.last == c.DeleteAlarm("page-1", USER, seen)
+
+    @pytest.mark.req("SE-09")
+    async def test_texts_of_earlier_releases_are_shown_as_they_are_and_those_of_erased_users_are_null(self, office):
+        await office.registered()
+        sealed = office.last.title
+        office.pool.rows = [
+            {"page_id": "1", "title": "plain", "body": ""},
+            {"page_id": "2", "title": sealed, "body": ""},
+        ]
+        rows = await (await office.ask("GET", "alarm?select=page_id,title,body")).json()
+        assert [(row["title"], row["body"]) for row in rows] == [("plain", ""), ("t", "")]
+        note_erased(office.leaders.erased, "reminder", USER)
+        await office.keys.destroy(USER)
+        rows = await (await office.ask("GET", "alarm?select=page_id,title,body")).json()
+        assert [row["title"] for row in rows] == ["plain", None]
+
+    @pytest.mark.req("SE-09")
+    async def test_without_a_leader_texts_are_neither_taken_nor_shown(self, office, monkeypatch):
+        monkeypatch.setattr(subject_keys, "KEPT_S", 0.0)
+        await office.registered()
+        office.pool.rows = [{"page_id": "1", "title": office.last.title}]
+        office.leaders.away = True
+        answer = await office.ask("GET", "alarm?select=page_id,title")
+        assert (answer.status, "Retry-After" in answer.headers) == (503, True)
+        sent = len(office.bus.sent)
+        status, _ = await office.post("alarm", {"page_id": "page-2", "user_id": USER, "title": "t"})
+        assert (status, len(office.bus.sent)) == (503, sent)
 
     @pytest.mark.req("DI-04", "RM-06")
     async def test_the_second_of_two_senders_gets_an_empty_list(self, office):
@@ -332,3 +378,38 @@ async def test_only_the_back_office_writes_these_tables(office, relation, role):
     ):
         answer = await office.ask(method, path, body, role=role)
         assert answer.status == 403, (method, await answer.text())
+
+
+class TestAudit:
+    @pytest.mark.req("SE-11")
+    @pytest.mark.parametrize(
+        "path",
+        ["alarm?select=page_id", "user_info?select=user_id,alarm(title)", "user_info?select=x:alarm!inner(page_id)"],
+    )
+    async def test_who_reads_alarms_is_recorded_also_if_they_are_embedded(self, office, path):
+        assert (await office.ask("GET", path, role="operator")).status == 200
+        ((_, kind, what),) = office.log.lines()
+        assert (kind, what) == ("reminder_text", f"/rest/v1/{path.partition('?')[0]}")
+
+    @pytest.mark.req("SE-11")
+    async def test_who_reads_nothing_of_users_texts_is_not_recorded(self, office):
+        assert (await office.ask("GET", "user_info?select=user_id", role="operator")).status == 200
+        assert (await office.ask("GET", "user_info?select=user_id", role="viewer")).status == 200
+        assert office.log.lines() == []
+
+    @pytest.mark.req("SE-11")
+    async def test_texts_are_not_read_if_that_cannot_be_recorded(self, office):
+        office.log.is_away = True
+        answer = await office.ask("GET", "user_info?select=user_id,alarm(title)", role="operator")
+        assert (answer.status, (await answer.json())["code"]) == (503, "AUDIT_UNAVAILABLE")
+
+
+@pytest.mark.req("SE-09")
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_a_filter_on_a_text_is_refused_with_a_hint(office, method):
+    await office.registered()
+    body = {"sent_count": 2} if method == "PATCH" else None
+    answer = await office.ask(method, "alarm?page_id=eq.page-1&title=eq.t", body)
+    error = await answer.json()
+    assert (answer.status, "title is sealed" in error["details"]) == (400, True)
+    assert "other columns" in error["hint"]

@@ -155,7 +155,7 @@ async def test_paths_and_methods_that_are_not_there(world):
 
 
 async def test_a_page_of_another_origin_gets_no_permission(world):
-    """Until there is an allow-list (SE-14), a browser keeps such a page from reading the answer, or from asking."""
+    """Nothing is listed here, so a browser keeps such a page from reading the answer, or from asking."""
     origin = {"Origin": "https://elsewhere.example.com"}
     asked = origin | {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "apikey"}
     for answer in (

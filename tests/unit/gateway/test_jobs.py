@@ -6,7 +6,16 @@ import pytest
 
 from drover.bus.messages import Rejected
 from drover.domain.errors import Code
-from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.commands import (
+    CancelJob,
+    CreateJob,
+    DeactivateJob,
+    PauseJob,
+    PrioritizeJob,
+    ResumeJob,
+    RunJobNext,
+    ScheduleJob,
+)
 from drover.domain.fleet.events import Target
 from drover.readmodel.models import RELATIONS
 from drover.service.api_keys import Role, issue_api_key
@@ -53,6 +62,7 @@ async def test_what_is_left_out_has_its_default_and_what_is_said_arrives(office)
         "is_active": False,
         "base_reward": 2.5,
         "target": {"device_ids": [device_id(1)]},
+        "priority": -7,
     }
     answer = await office.ask("POST", "jobs", said, **SHOW)
     (row,) = await answer.json()
@@ -92,6 +102,10 @@ async def test_a_maximum_below_the_minimum_is_refused_in_the_users_words(office)
         ("base_reward", "10"),
         ("id", "x"),
         ("target", "all"),
+        ("priority", 101),
+        ("priority", "high"),
+        ("not_before", "tomorrow"),
+        ("not_before", "2026-03-02T14:00:00"),
         ("target", {"group": "P1-G1"}),
     ],
 )
@@ -190,6 +204,41 @@ async def test_a_patch_becomes_a_command_and_shows_what_came_of_it(office, body,
     assert office.bus.commands[-1] == command(job_id)
 
 
+@pytest.mark.req("OQ-02")
+async def test_the_place_in_the_queue_is_changed_by_a_patch(office):
+    first, second = await office.job(), await office.job()
+    path = f"jobs?id=eq.{second}&select=priority,put_first"
+    answer = await office.ask("PATCH", path, {"priority": 5}, **SHOW)
+    assert await answer.json() == [{"priority": 5, "put_first": 0}]
+    assert office.bus.commands[-1] == PrioritizeJob(second, 5)
+    answer = await office.ask("PATCH", f"jobs?id=eq.{first}&select=put_first", {"run_next": True}, **SHOW)
+    ((row,), command) = (await answer.json(), office.bus.commands[-1])
+    assert command == RunJobNext(first)
+    assert row["put_first"] > 0
+    assert [job_id for _, job_id in office.roster.fleet.queue] == [first, second]
+
+
+async def test_a_job_is_scheduled_changed_and_started_at_once(office):
+    at = "2026-03-02T14:00:00Z"
+    answer = await office.ask("POST", "jobs", {"target_url": URL, "id": ID, "not_before": at}, **SHOW)
+    (row,) = await answer.json()
+    assert (row["status"], row["not_before"], row["is_scheduled"]) == ("created", at, True)
+    path = f"jobs?id=eq.{ID}&select=not_before,is_scheduled"
+    later = "2026-03-03T01:30:00+09:00"
+    answer = await office.ask("PATCH", path, {"not_before": later}, **SHOW)
+    assert await answer.json() == [{"not_before": "2026-03-02T16:30:00Z", "is_scheduled": True}]
+    answer = await office.ask("PATCH", path, {"not_before": None}, **SHOW)
+    assert await answer.json() == [{"not_before": None, "is_scheduled": False}]
+    assert office.bus.commands[-1] == ScheduleJob(ID, None)
+
+
+async def test_a_time_that_has_passed_is_400_by_name(office):
+    answer = await office.ask("POST", "jobs", {"target_url": URL, "not_before": "2026-03-02T11:59:59Z"})
+    body = await answer.json()
+    assert (answer.status, body["details"]["field"]) == (400, "not_before")
+    assert "has passed" in body["message"]
+
+
 async def test_a_patch_is_204_with_its_position_unless_more_is_asked_for(office):
     job_id = await office.job()
     answer = await office.ask("PATCH", f"jobs?id=eq.{job_id}", {"status": "paused"})
@@ -209,6 +258,13 @@ async def test_a_patch_is_204_with_its_position_unless_more_is_asked_for(office)
         ({"status": "paused", "is_active": True}, "is_active"),
         ({"status": "active", "is_active": False}, "is_active"),
         ({"title": "x"}, "title"),
+        ({"priority": 101}, "priority"),
+        ({"priority": None}, "priority"),
+        ({"run_next": False}, "run_next"),
+        ({"not_before": "2026-03-02T14:00:00"}, "not_before"),
+        ({"not_before": None, "is_active": True}, "not_before"),
+        ({"status": "paused", "priority": 1}, "priority"),
+        ({"run_next": True, "priority": 1}, "run_next"),
     ],
 )
 async def test_a_bad_patch_is_400_by_name(office, body, field):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 
@@ -58,6 +60,40 @@ async def test_a_key_that_is_bound_to_a_device_sees_its_own_rows_only(world):
         assert device_id not in world.pool.parameters, relation
     answer = await world.client.get("/rest/v1/pcs", headers=world.bound(device_id))
     assert answer.status == 403
+
+
+@pytest.mark.req("SE-05")
+async def test_the_anon_key_embeds_one_deep(world):
+    deep = "/rest/v1/jobs?select=*,job_assignments(*,devices(*))"
+    answer = await world.client.get(deep, headers=world.anon)
+    assert (answer.status, (await answer.json())["code"]) == (400, "54001")
+    assert world.pool.asked == 0
+    await world.client.get("/rest/v1/jobs?select=*,job_assignments(*)", headers=world.anon)
+    await world.client.get(deep, headers=world.service)
+    assert world.pool.asked == 2
+
+
+@pytest.mark.req("SE-05")
+async def test_reads_of_the_anon_key_end_soon_and_leave_connections_to_others(world, monkeypatch):
+    asked = asyncio.Event()
+
+    async def slow(query, *args, timeout=None):  # noqa: ASYNC109
+        asked.set()
+        async with asyncio.timeout(timeout):
+            await asyncio.Event().wait()
+
+    fast = world.pool.fetchrow
+    monkeypatch.setattr(world.pool, "fetchrow", slow)
+    reads = [asyncio.create_task(world.client.get("/rest/v1/jobs", headers=world.anon)) for _ in range(8)]
+    await asked.wait()
+    monkeypatch.setattr(world.pool, "fetchrow", fast)
+    world.pool.rows = []
+    assert (await world.client.get("/rest/v1/jobs", headers=world.service)).status == 200
+    answers = [await read for read in reads]
+    assert sorted(answer.status for answer in answers) == [200] * 7 + [503], "each had its turn when the first was over"
+    (late,) = [answer for answer in answers if answer.status == 503]
+    assert (await late.json())["code"] == "57014"
+    assert "Retry-After" in late.headers
 
 
 async def test_health_and_metrics(world):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.render.nudges import CLEAR_CACHE
-from tests.unit.gateway.render_office import GFX, open_render_office
+from tests.unit.gateway.render_office import GFX, KEYS, open_render_office
 
 
 @pytest.fixture
@@ -31,15 +31,62 @@ async def test_a_read_shows_gfx_data_opened(office):
     assert [(row["gfx_data"], row["gfx_data_error"]) for row in rows] == [(GFX, None), ({"slots": []}, None)]
 
 
+@pytest.mark.req("SE-11")
+async def test_who_reads_gfx_data_is_recorded_and_who_does_not_see_it_is_not(office):
+    await office.request()
+    office.pool.rows = stored(office, 1)
+    await office.ask("GET", "render_queue?select=*", role="viewer")
+    office.pool.rows = [{"id": 1}]
+    await office.ask("GET", "render_queue?select=id", role="operator")
+    assert office.log.lines() == []
+    office.pool.rows = stored(office, 1)
+    assert (await office.ask("GET", "render_queue?select=*", role="operator")).status == 200
+    ((_, kind, what),) = office.log.lines()
+    assert (kind, what) == ("gfx_data", "/rest/v1/render_queue")
+
+
+@pytest.mark.req("SE-11")
+@pytest.mark.parametrize("path", ["accounts?select=id", "sessions?select=id", "sessions?select=id,accounts(role)"])
+async def test_who_reads_accounts_or_sessions_is_recorded(office, path):
+    office.pool.rows = []
+    assert (await office.ask("GET", path, role="admin")).status == 200
+    ((_, kind, what),) = office.log.lines()
+    assert (kind, what) == ("people", f"/rest/v1/{path.partition('?')[0]}")
+
+
+@pytest.mark.req("SE-11")
+async def test_gfx_data_is_not_shown_if_the_read_cannot_be_recorded(office):
+    await office.request()
+    office.pool.rows = stored(office, 1)
+    office.log.is_away = True
+    answer = await office.ask("GET", "render_queue?select=*")
+    assert (answer.status, (await answer.json())["code"]) == (503, "AUDIT_UNAVAILABLE")
+
+
 @pytest.mark.req("RN-17")
 async def test_a_key_that_is_gone_leaves_null_and_says_which_it_was(office):
     await office.request()
     office.pool.rows = stored(office, 1)
-    async with open_render_office(DROVER_SEALING_KEYS="k9:" + "A" * 43 + "=") as later:
+    async with open_render_office(leaders=office.leaders, DROVER_SEALING_KEYS="k9:" + "A" * 43 + "=") as later:
         later.pool.rows = office.pool.rows
         (row,) = await (await later.ask("GET", "render_queue?select=*")).json()
         assert row["gfx_data"] is None
         assert row["gfx_data_error"].startswith("The sealing key k1 is not in DROVER_SEALING_KEYS")
+
+
+@pytest.mark.req("SE-08")
+async def test_gfx_data_is_sealed_with_the_ring_of_renders_which_opens_what_the_ring_of_all_sealed_before(office):
+    await office.request()
+    own = "r1:" + "A" * 43 + "="
+    for ring, opened in ((own, None), (f"{own},{KEYS[0]}", GFX)):
+        leaders = office.leaders
+        async with open_render_office(leaders=leaders, DROVER_RENDER_SEALING_KEYS=ring) as later:  # that of all, too
+            later.pool.rows = stored(office, 1)
+            (row,) = await (await later.ask("GET", "render_queue?select=*")).json()
+            assert row["gfx_data"] == opened
+            await later.request()
+            newest = max(leaders.store.kept.values(), key=lambda stored: stored.revision)
+            assert newest.key.kid == "r1"
 
 
 @pytest.mark.req("RN-17", "RN-22")

@@ -36,11 +36,12 @@ async def test_begin_progress_and_completion(world):
         assert answer.headers["Drover-Position"].startswith("fleet=")
     began = datetime(2024, 1, 29, 10, 30, tzinfo=UTC)
     assert world.bus.commands == [
-        ReportRunning(row["id"], 1, progress_pct=0, started_at=began),
-        ReportRunning(row["id"], 1, progress_pct=45),
+        ReportRunning(row["id"], 1, names_run=True, progress_pct=0, started_at=began),
+        ReportRunning(row["id"], 1, names_run=True, progress_pct=45),
         ReportCompleted(
             row["id"],
             1,
+            names_run=True,
             progress_pct=100,
             actual_duration_sec=156,
             did_like=True,
@@ -66,8 +67,48 @@ async def test_a_failure_with_all_that_an_agent_can_say(world):
     }
     assert (await world.report(assignment_id, {"status": "failed", "run": 1, **said})).status == 204
     said["error_message"] = "m" * 4000
-    assert world.bus.commands == [ReportFailed(assignment_id, 1, **said)]
+    assert world.bus.commands == [ReportFailed(assignment_id, 1, names_run=True, **said)]
     assert world.offered(device_id).phase is Phase.RETRYING
+
+
+GONE = {"status": "failed", "error_code": "VIDEO_UNAVAILABLE"}
+
+
+@pytest.mark.req("SE-04")
+async def test_the_decider_is_told_whether_the_agent_named_its_run(world):
+    device_id = await world.phone()
+    world.job()
+    assignment_id = world.running(device_id).assignment_id
+    world.pool.rows = [{"id": assignment_id, "run": 1, "status": "running"}]
+    matched = f"/rest/v1/job_assignments?id=eq.{assignment_id}&status=eq.running"
+    assert (await world.client.patch(matched, json=GONE, headers=world.anon)).status == 204
+    (report,) = world.bus.commands
+    assert (report.run, report.names_run, report.farm_is_open) == (1, False, False), "the gateway read the run itself"
+
+
+@pytest.mark.req("SE-04")
+@pytest.mark.parametrize("claim", [{"names_run": True}, {"farm_is_open": True}, {"as_device": "x"}])
+async def test_no_client_says_how_far_it_is_to_be_trusted(world, claim):
+    device_id = await world.phone()
+    world.job()
+    assignment_id = world.running(device_id).assignment_id
+    assert (await world.report(assignment_id, GONE | claim)).status in (400, 403)
+    assert world.bus.commands == []
+
+
+@pytest.mark.req("SE-04", "DI-12")
+@pytest.mark.parametrize(
+    ("world", "is_open"),
+    [({"DROVER_ANON": "agent"}, False), ({"DROVER_ANON": "full"}, True)],
+    indirect=["world"],
+    ids=["agent", "full"],
+)
+async def test_only_where_everybody_may_end_jobs_one_report_is_enough(world, is_open):
+    device_id = await world.phone()
+    world.job()
+    assignment_id = world.running(device_id).assignment_id
+    assert (await world.report(assignment_id, GONE)).status == 204
+    assert [report.farm_is_open for report in world.bus.commands] == [is_open]
 
 
 @pytest.mark.req("DF-10", "DF-29")

@@ -13,10 +13,12 @@ from drover.domain.fleet.commands import PauseJob, ResumeJob
 from drover.domain.fleet.events import Target
 from drover.gateway import agent_connection, agent_greeting
 from drover.gateway.agent_protocol import FRAME_BYTES_MAX
-from drover.service.api_keys import Role, issue_api_key
+from drover.service.api_keys import Role, issue_api_key, sign_api_key
 from drover.testing.waiting import eventually
 from tests.unit.gateway.office import SECRET, device_id
 from tests.unit.gateway.socket_farm import running_farm
+
+SOCKET = {"route": "/agent/v1/connect"}
 
 
 @pytest.fixture
@@ -237,6 +239,44 @@ async def test_a_key_that_expires_ends_the_socket_with_4401(farm):
     assert (await agent.hear())["code"] == "TOKEN_EXPIRED"
     assert await agent.closed() == 4401
     assert farm.telemetry.heard == [(farm.device_id(serial), None)], "only the hello"
+
+
+@pytest.mark.req("SE-01")
+async def test_a_revoked_key_ends_its_sockets_at_once_and_no_others(farm):
+    one, other = farm.phones(2)
+    key = sign_api_key(farm.keys.signing, Role.ANON, key_id="key-1", now_s=time.time(), expires_s=time.time() + 60)
+    with_key = await farm.connect({"apikey": key})
+    await with_key.hello(one)
+    without = await farm.agent(other)
+    farm.keys.revoke("key-1")
+    assert (await with_key.hear())["code"] == "UNAUTHORIZED"
+    assert await with_key.closed() == 4401
+    await without.hears_nothing_else()
+
+
+@pytest.mark.req("SE-01")
+async def test_a_key_that_is_revoked_before_the_hello_is_not_welcomed(farm):
+    (serial,) = farm.phones()
+    farm.job()
+    key = sign_api_key(farm.keys.signing, Role.ANON, key_id="key-1", now_s=time.time(), expires_s=time.time() + 60)
+    before, agent = REGISTRY.get_sample_value("drover_sockets_open", SOCKET) or 0, await farm.connect({"apikey": key})
+    await eventually(lambda: REGISTRY.get_sample_value("drover_sockets_open", SOCKET) == before + 1)
+    farm.keys.revoke("key-1")
+    assert (await agent.hello(serial))["code"] == "UNAUTHORIZED"
+    assert await agent.closed() == 4401
+    assert farm.telemetry.heard == [], "it was no sign of life"
+
+
+@pytest.mark.req("SE-01")
+async def test_a_gateway_that_cannot_check_keys_sends_its_agents_away_to_come_back(farm):
+    (serial,) = farm.phones()
+    agent = await farm.agent(serial)
+    farm.keys.cut_off()
+    assert (await agent.hear())["type"] == "bye"
+    assert await agent.closed() == 1012
+    again = await farm.connect()
+    assert (await again.hear())["code"] == "KEYS_UNKNOWN"
+    assert await again.closed() == 1012
 
 
 async def test_a_socket_from_which_no_heartbeat_comes_is_closed(farm, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.alerts import AlertAcknowledged, AlertRaised, AlertResolved, AlertSnoozed, AlertSnoozeEnded
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.events import JobCreated, JobPaused
 from drover.domain.identity import IDENTITY
@@ -72,3 +72,18 @@ def test_a_position_stays_before_what_is_not_settled_and_jumps_when_it_is():
     assert checkpoint.position == 5
     other()
     assert checkpoint.position == 9
+
+
+def test_snoozed_alerts_are_not_told_and_critical_ones_come_back():
+    found = read(
+        FLEET,
+        AlertRaised("a1", "poison_job", "j", "Text", {}, snoozed_until=NOON),
+        AlertAcknowledged("a1", "poison_job", "j", "mine"),
+        AlertSnoozed("a1", "poison_job", "j", NOON),
+        AlertSnoozeEnded("a1", "poison_job", "j", "time", is_open=True),
+        AlertSnoozeEnded("a1", "poison_job", "j", "person", is_open=True),
+        AlertSnoozeEnded("a1", "poison_job", "j", "time", is_open=False),
+        AlertSnoozeEnded("a2", "needs_reset", "d", "time", is_open=True),
+    )
+    assert [(one.alert_id, one.phase, one.severity) for one in found] == [("a1", "reminded", "critical")]
+    assert found[0].message == "poison job: j"

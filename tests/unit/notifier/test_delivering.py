@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from drover.domain.alerts import AlertRaised, AlertSnoozed, AlertSnoozeEnded
 from drover.notifier import delivery_queue
 from drover.notifier.delivery_queue import ASKED_MAX_S
 from drover.notifier.notice import Delivered, Failed, Uncertain
@@ -420,7 +421,7 @@ async def test_a_flood_waits_in_the_log_and_not_in_memory(monkeypatch):
         for number in range(20):
             await world.raised(f"a{number}")
         await asyncio.sleep(0.5)
-        (checkpoint,) = process._checkpoints["fleet"]
+        checkpoint, _ = process._checkpoints["fleet"]  # of critical alerts, and of warnings
         assert checkpoint.position == 0
         assert len(checkpoint._open) <= 4
         await quiet(QUIET_S * 4)
@@ -455,12 +456,14 @@ answers = st.sampled_from(
     ),
 )
 def test_whatever_happens_none_is_lost_none_is_told_out_of_turn_and_a_repeat_says_that_it_is_one(script, steps):
-    run_virtually(anything(script, steps))
+    run_virtually(anything(script, steps, kind="poison_job"))
+    run_virtually(anything(script, steps, kind="needs_reset"))
 
 
-async def anything(script, steps):
+async def anything(script, steps, *, kind):
+    """With alerts of this kind. Warnings are folded."""
     ledger = MemoryLedger()
-    world = World(Scripted(*script), ledger=ledger)
+    world = World(Scripted(*script, folds=True), ledger=ledger)
     open_, raised, resolved, dead = [], [], [], []
     process = running = None
 
@@ -476,10 +479,10 @@ async def anything(script, steps):
         if step == "raise":
             open_.append(id_ := f"a{len(raised)}")
             raised.append(id_)
-            await world.raised(id_)
+            await world.raised(id_, kind=kind)
         elif step == "resolve" and open_:
             resolved.append(id_ := open_.pop(0))
-            await world.resolved(id_)
+            await world.resolved(id_, kind=kind)
         elif step == "restart":
             await running.__aexit__(None, None, None)
             await start()
@@ -496,15 +499,60 @@ async def anything(script, steps):
     await running.__aexit__(None, None, None)
     await asyncio.gather(*dead)
 
-    calls = world.receivers[0].calls
+    calls = world.receivers[0].told
     wanted = {key(id_) for id_ in raised} | {key(id_, "resolved") for id_ in resolved}
-    assert {one for one, _, _ in calls} == wanted
+    assert {one for one, _ in calls} == wanted
     assert all(ledger.state(one) == "sent" for one in wanted)
     for id_ in resolved:
-        keys = [one for one, _, _ in calls]
+        keys = [one for one, _ in calls]
         assert max(n for n, one in enumerate(keys) if one == key(id_)) < keys.index(key(id_, "resolved"))
     for one in wanted:
-        first, *again = [repeat for name, repeat, _ in calls if name == one]
+        first, *again = [repeat for name, repeat in calls if name == one]
         assert not first
         certain = not {"kill"} & {*steps} and not {never, Uncertain("lost")} & {*script}
         assert not (certain and any(again)), "nobody is in doubt where every answer arrived"
+
+
+@virtually
+async def test_a_critical_alert_is_told_again_when_its_snooze_ends_each_time_once():
+    world = World()
+    async with world.running():
+        await world.raised("a")
+        await quiet()
+        for _ in range(2):
+            await world.record(AlertSnoozed("a", "poison_job", "job-1", world.now))
+            await world.record(AlertSnoozeEnded("a", "poison_job", "job-1", "time", is_open=True))
+            await quiet()
+        await world.resolved("a")
+        await quiet()
+    (receiver,) = world.receivers
+    assert [one.phase for one in receiver.notices] == ["raised", "reminded", "reminded", "resolved"]
+    assert [one.message for one in receiver.notices] == ["Text of a"] * 4
+
+
+@virtually
+async def test_what_was_raised_while_snoozed_is_first_told_when_the_snooze_ends():
+    world = World()
+    async with world.running():
+        await world.record(AlertRaised("a", "poison_job", "job-1", "Text", {}, snoozed_until=world.now))
+        await quiet()
+        assert world.receivers[0].notices == []
+        await world.record(AlertSnoozeEnded("a", "poison_job", "job-1", "time", is_open=True))
+        await quiet()
+        await world.resolved("a")
+        await quiet()
+    assert [one.phase for one in world.receivers[0].notices] == ["raised", "resolved"]
+
+
+@virtually
+async def test_the_next_process_does_not_tell_again_what_was_first_told_when_a_snooze_ended():
+    slack, webhook = Scripted(*[DOWN] * 100), Scripted(name="webhook")
+    world = World(slack, webhook)
+    async with world.running():
+        await world.record(AlertRaised("a", "poison_job", "job-1", "Text", {}, snoozed_until=world.now))
+        await world.record(AlertSnoozeEnded("a", "poison_job", "job-1", "time", is_open=True))
+        await quiet()
+        assert [one.phase for one in webhook.notices] == ["raised"]
+    async with world.running():  # it reads this again, because slack has been told nothing
+        await quiet()
+    assert [one.phase for one in webhook.notices] == ["raised"]

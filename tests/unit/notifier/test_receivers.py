@@ -165,6 +165,7 @@ def _texts(block):
         (400, {}, Failed("http_400", permanent=True)),
         (413, {}, Failed("http_413", permanent=True)),
         (404, {}, Failed("http_404")),
+        (401, {}, Failed("http_401")),
         (403, {}, Failed("http_403")),
         (302, {"Location": "http://elsewhere"}, Failed("http_302")),
         (500, {"Retry-After": "7"}, Failed("http_500")),

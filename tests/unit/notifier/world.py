@@ -88,8 +88,9 @@ class Mortal:
 class Scripted:
     """A receiver that answers as it is told to, one answer a notice; then it takes everything."""
 
-    def __init__(self, *script, name="slack", pace_s=0.0):
+    def __init__(self, *script, name="slack", pace_s=0.0, folds=False):
         self.name = name
+        self.folds = folds
         self.pace_s = pace_s
         self.script = list(script)
         self.calls = []
@@ -105,6 +106,20 @@ class Scripted:
         self.notices.append(notice)
         answer = self.script.pop(0) if self.script else Delivered()
         return await answer() if callable(answer) else answer
+
+    @property
+    def messages(self):
+        """The ids of the alerts in each message."""
+        return [[one.alert_id for one in notice.folded or (notice,)] for notice in self.notices]
+
+    @property
+    def told(self):
+        """(key, repeat) of each notice, whether it was folded or not."""
+        return [
+            (one.key, repeat)
+            for notice, (_, repeat, _) in zip(self.notices, self.calls, strict=True)
+            for one in notice.folded or (notice,)
+        ]
 
     @property
     def keys(self):

@@ -109,22 +109,40 @@ async def test_a_name_that_leads_to_this_machine_is_refused():
 
 
 @pytest.mark.req("RM-11")
-async def test_the_name_is_asked_for_once_and_what_was_checked_is_connected_to(monkeypatch):
-    """A name that answers with a good address first and a bad one then gets nothing by it."""
-    asked = []
+async def test_of_the_addresses_of_a_name_only_public_ones_are_used(monkeypatch):
     answers = [[("8.8.8.8", 80), ("10.0.0.1", 80)], [("127.0.0.1", 80)]]
 
     async def getaddrinfo(host, port, **how):
-        asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in answers.pop(0)]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo, raising=False)
     found = await CheckedResolver(allow_private=False).resolve("rebound.example", 80)
     assert [one["host"] for one in found] == ["8.8.8.8"]
     assert found[0]["flags"] == socket.AI_NUMERICHOST
-    assert asked == ["rebound.example"]
     with pytest.raises(http.AddressRefused):
         await CheckedResolver(allow_private=False).resolve("rebound.example", 80)
+
+
+@pytest.mark.req("RM-11")
+async def test_the_name_is_asked_for_once_and_what_was_checked_is_connected_to(monkeypatch):
+    """A name that answers with a good address first and a bad one then gets nothing by it."""
+    asked, reached = [], []
+
+    async def handler(request):
+        reached.append(request.transport.get_extra_info("sockname")[0])
+        return web.Response()
+
+    async def getaddrinfo(host, port, **how):
+        asked.append(host)
+        address = "127.0.0.2" if asked[1:] else "127.0.0.1"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    async with server(handler) as port, outbound(allow_private=False) as calls:
+        # The server is on this machine, so one of its addresses stands for a public one here.
+        monkeypatch.setattr(http, "is_public", lambda address: str(address) == "127.0.0.1")
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo, raising=False)
+        assert (await calls.post(f"http://rebound.example:{port}/", b"", {})).status == 200
+    assert (asked, reached) == (["rebound.example"], ["127.0.0.1"])
 
 
 @pytest.mark.parametrize("url", ["ftp://example.com/", "file:///etc/passwd", "http://", "nonsense", "http://[bad/"])

@@ -15,6 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from nats.aio.client import Client
 
+from drover.bus.audit import SUBJECT as AUDIT
 from drover.bus.commits import CommitFeed
 from drover.bus.live import Progress
 from drover.bus.messages import Accepted
@@ -34,6 +35,7 @@ from drover.service.health import Health
 from drover.service.lifecycle import Component
 from drover.testing.waiting import PATIENCE_S, eventually
 from drover.web import freshness
+from drover.web.key_book import KeyBook
 from drover.web.route import routes_of
 from drover.writer import refusals
 from drover.writer.writer import Writer
@@ -58,6 +60,10 @@ class Listening(Client):
         return SimpleNamespace(unsubscribe=self.nothing)
 
     async def nothing(self) -> None: ...
+
+    async def request(self, subject: str, *args: Any, **more: Any) -> Any:
+        assert subject == AUDIT
+        return SimpleNamespace(data=b"{}")
 
     async def hear(self, partition: Partition, seq: int, *, form: str | None = None) -> None:
         """A projector announces how far it is. `form`: the schema that it writes, if it is not that of this program."""
@@ -93,6 +99,12 @@ class EmptyPool:
 
     async def execute(self, *args: Any, **more: Any) -> str:
         return "UPDATE 1"
+
+
+@pytest.fixture(autouse=True)
+def _keys_are_known(monkeypatch):
+    """No bucket of keys is followed here: which keys are good is not what these tests are about."""
+    monkeypatch.setattr(KeyBook, "check_current", lambda book: None)
 
 
 def host_of(client: Client, *services: str, pool: Any = None) -> Host:

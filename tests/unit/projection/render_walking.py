@@ -13,6 +13,7 @@ from drover.domain.render.policy import Fault
 from drover.domain.render.state import Render, RenderQueue, Status
 from drover.testing.scenario import Scenario
 from tests.unit.domain.render.world import Hand, request
+from tests.unit.projection.alert_walking import handles_an_alert
 
 WORKERS = tuple(f"worker-{number}" for number in range(4))
 COMPOSITIONS = ("comp_chips", "comp_clock", "comp_flags")
@@ -99,6 +100,9 @@ class RenderWalk:
         if not known or dice.random() < 0.6:
             self._made += 1
             return request(dice.choice(COMPOSITIONS), gfx_id=f"gfx-{self._made}", cue_item_id=self._cue())
+        if dice.random() < 0.05:
+            render = self.queue.renders[dice.choice(known)]
+            return c.EraseRender(render.render_id, render.gfx_id)
         command: Any = dice.choice((c.CancelRender, c.ReleaseRender, c.RerunRender, c.RerunRender))
         return command(dice.choice(known))  # type: ignore[no-any-return]
 
@@ -119,6 +123,8 @@ class RenderWalk:
         if mappings:
             deeds.append(c.ChangeField(dice.choice(mappings), layer_name=f"Layer {dice.randrange(9)}"))
             deeds.append(c.UnmapField(dice.choice(mappings)))
+        if (handled := handles_an_alert(self.queue.alerts, dice, self.scenario.now)) is not None:
+            deeds += [handled] * 3
         if dice.random() < 0.1:
             deeds.append(c.RemoveComposition(composition))
         return dice.choice(deeds)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from drover.domain.alerts import key_of
 from drover.domain.fleet.events import FleetEvent
 from drover.domain.fleet.state import Assignment, Device, Fleet, Job, JobStatus, Pc, Phase
 from drover.eventlog.codec import Codec
@@ -69,6 +70,10 @@ def _job(job: Job) -> dict[str, Any]:
         "status": job.status,
         "is_active": job.wanted and job.status in (JobStatus.CREATED, JobStatus.ACTIVE),
         "needs": job.needs,
+        "priority": job.spec.priority,
+        "put_first": job.put_first,
+        "not_before": job.spec.not_before,
+        "is_scheduled": job.is_scheduled,
         "activated_at": job.activated_at,
         "ended_at": job.ended_at,
         "completed": job.completed,
@@ -94,7 +99,11 @@ def compare(fleet: Fleet, tables: MemoryTables) -> None:
         assert assignment is not None
         assert (assignment.status, assignment.run, assignment.retry_count) == (ended.status, ended.run, ended.failed)
     rows = [dict(zip(ALERTS.columns, row, strict=True)) for row in tables.rows(ALERTS)]
-    assert {row["id"] for row in rows if row["resolved_at"] is None} == set(fleet.alerts.values())
+    assert {row["id"] for row in rows if row["resolved_at"] is None} == {*fleet.alerts.values()}
+    for row in rows:
+        if row["resolved_at"] is None:
+            snooze = fleet.snoozes.get(key_of(row["kind"], row["subject"]))
+            assert row["snoozed_until"] == (snooze and snooze.until)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -13,7 +13,15 @@ import pytest
 from drover.domain.event import Event
 from drover.domain.identity import IDENTITY
 from drover.domain.identity import events as e
-from drover.domain.identity.commands import ChangePassword, ChangeRole, DisableAccount, EnableAccount, EndSession
+from drover.domain.identity.commands import (
+    ChangePassword,
+    ChangeRole,
+    DisableAccount,
+    EnableAccount,
+    EndSession,
+    ErasePerson,
+    RotateApiKey,
+)
 from drover.eventlog.codec import Codec
 from drover.eventlog.log import StoredCommit
 from drover.projection.memory import MemoryTables
@@ -21,10 +29,12 @@ from drover.projector.identity import IDENTITY_PROJECTION
 from drover.projector.identity.projection import RULES
 from drover.readmodel.alerts import ALERTS
 from drover.readmodel.events import EVENTS
-from drover.readmodel.identity import ACCOUNTS, SESSIONS
+from drover.readmodel.identity import ACCOUNTS, API_KEY_ENDS, API_KEYS, ENROLMENTS, SESSIONS
 from drover.readmodel.table import Key, KeyedTable, R
 from drover.testing.scenario import NOON, Scenario
-from tests.unit.domain.identity.world import KIM, LEE, S1, S2, created, refresh, session_id, start
+from tests.unit.domain.identity.test_api_keys import K1, K2, YEAR_S, adopt, create
+from tests.unit.domain.identity.test_enrolments import ENROLMENT, code, enrol, keys
+from tests.unit.domain.identity.world import KIM, LEE, S1, S2, created, digest, refresh, session_id, start
 
 CODEC = Codec.of(IDENTITY)
 
@@ -100,6 +110,17 @@ def test_what_changes_shows():
     assert scenario.shown(ACCOUNTS)[1]["email_sealed"] == "sealed anew"
 
 
+@pytest.mark.req("SE-09")
+def test_the_account_of_an_erased_person_leaves_the_table():
+    scenario = signed_in().when(start(S2, LEE)).after(minutes=1).when(ErasePerson(LEE))
+    assert [row["id"] for row in scenario.shown(ACCOUNTS)] == [UUID(KIM)]
+    assert [row["reason"] for row in scenario.shown(SESSIONS)] == [None, "erased"]
+    assert scenario.after(hours=2).ticked().state.ended == {}
+    scenario.when(ErasePerson("somebody of another issuer"))
+    told = [row["type"] for row in scenario.shown(EVENTS)]
+    assert (told.count("PersonErased"), told.count("AccountRemoved")) == (2, 1)
+
+
 def test_an_archived_session_stays_as_history():
     scenario = signed_in().when(EndSession(S1)).after(hours=2).ticked()
     assert not scenario.state.ended
@@ -168,3 +189,54 @@ def test_rows_say_what_the_decider_knows_whatever_happens():
             account.updated_at,
             account.last_sign_in_at,
         )
+
+
+def test_an_api_key_from_its_creation_to_its_end():
+    scenario = Told()
+    scenario.when(create()).after(minutes=1).when(RotateApiKey(K1, K2, YEAR_S, 3600))
+    first, second = scenario.shown(API_KEYS)
+    assert first == {
+        "id": UUID(K1),
+        "name": "back office",
+        "role": "service_role",
+        "created_at": NOON,
+        "created_by": "user:x",
+        "expires_at": NOON + timedelta(seconds=YEAR_S),
+        "adopted": False,
+        "device_id": None,
+        "enrolment_id": None,
+        "replaces": None,
+        "successor_id": UUID(K2),
+        "ends_at": NOON + timedelta(minutes=61),
+    }
+    assert (second["replaces"], second["successor_id"]) == (UUID(K1), None)
+    assert scenario.shown(API_KEY_ENDS) == []
+    scenario.after(hours=1).ticked()
+    (end,) = scenario.shown(API_KEY_ENDS)
+    assert end == {"id": UUID(K1), "revoked_at": scenario.now, "reason": "rotated"}
+    scenario.after(days=365).ticked()
+    assert len(scenario.shown(API_KEYS)) == 2, "expired keys stay in the read model"
+
+
+def test_an_adopted_key_shows_nothing_of_its_token():
+    scenario = Told()
+    scenario.when(adopt())
+    (row,) = scenario.shown(API_KEYS)
+    assert row["adopted"] is True
+    assert digest("old") not in repr([scenario.shown(API_KEYS), scenario.shown(EVENTS)])
+
+
+def test_an_enrolment_gives_a_row_to_each_phone_and_ends_the_keys_before():
+    scenario = Told()
+    scenario.when(code()).after(minutes=1).when(enrol(1, 2)).when(enrol(1, 2, round_=2))
+    (row,) = scenario.shown(ENROLMENTS)
+    assert (row["pc_id"], row["devices"], row["used_at"], row["ended_at"]) == ("PC-1", 2, scenario.now, None)
+    keys_of = scenario.shown(API_KEYS)
+    assert [(key["name"], key["enrolment_id"], key["role"]) for key in keys_of] == [
+        ("PC-1", UUID(ENROLMENT), "device")
+    ] * 4
+    ended = {end["id"] for end in scenario.shown(API_KEY_ENDS)}
+    assert ended == {UUID(key.key_id) for key in keys(1, 2)}
+    scenario.after(hours=1).ticked()
+    assert scenario.shown(ENROLMENTS)[0]["reason"] == "expired"
+    assert not {digest("code"), digest("nonce of the agent")} & {*repr(scenario.shown(EVENTS)).split("'")}

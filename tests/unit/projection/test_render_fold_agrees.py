@@ -69,7 +69,7 @@ def compare(queue: RenderQueue, tables: MemoryTables) -> None:
             row = rows[field.mapping_id]
             assert (row["layer_name"], row["kind"], row["property"]) == (field.layer_name, field.kind, field.property)
     alerts = [dict(zip(ALERTS.columns, row, strict=True)) for row in tables.rows(ALERTS)]
-    assert {row["id"] for row in alerts if row["resolved_at"] is None} == set(queue.alerts.values())
+    assert {row["id"] for row in alerts if row["resolved_at"] is None} == {*queue.alerts.values()}
 
 
 def check_history(tables: MemoryTables) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from drover.domain.fleet.events import Target
 from drover.domain.fleet.policy import RULES
 from drover.domain.fleet.state import Assignment, Fleet, JobStatus, Phase
 from drover.testing.scenario import Scenario
+from tests.unit.projection.alert_walking import handles_an_alert
 
 PCS = 4
 PHONES_PER_PC = 6
@@ -107,7 +109,8 @@ class Walk:
             return c.ReportCompleted(*of, progress_pct=100, actual_duration_sec=60, did_like=True)
         if self._dice.random() < 0.1:
             return c.MarkStalled(*of)
-        return c.ReportFailed(*of, error_code=self._dice.choice(CODES), error_message="it fell", screenshot_ref="s.png")
+        what = {"error_message": "it fell", "screenshot_ref": "s.png"}
+        return c.ReportFailed(*of, names_run=True, error_code=self._dice.choice(CODES), **what)
 
     def _presence(self) -> Command:
         phone = self._dice.choice(self._phones)
@@ -137,15 +140,24 @@ class Walk:
             lambda: c.ResumeJob(job),
             lambda: c.ResumeJob(dice.choice([*self._switched_off(), job])),
             lambda: c.PauseJob(job),
+            lambda: c.PrioritizeJob(job, dice.choice((-1, 0, 5))),
+            lambda: c.RunJobNext(job),
+            lambda: c.ScheduleJob(job, self._time()),
             lambda: dice.choice((c.CancelJob, c.DeactivateJob))(job) if dice.random() < 0.2 else None,
             lambda: c.CancelAssignment(dice.choice(assignments)) if assignments and dice.random() < 0.3 else None,
             lambda: c.ChangeDevice(phone, pc_id=f"pc-{dice.randrange(PCS + 1)}"),
             lambda: c.ChangeDevice(phone, capabilities=dice.choice(([], ["age_verified"]))),
             lambda: c.RegisterPc(f"pc-{dice.randrange(PCS)}", dice.choice((1, 3, 20))),
             lambda: c.ReportThrottled(phone),
+            lambda: handles_an_alert(self.fleet.alerts, dice, self.scenario.now),
             lambda: c.ClaimForPc(f"pc-{dice.randrange(PCS)}", 3),
         )
         return dice.choice(deeds)()
+
+    def _time(self) -> datetime | None:
+        """Now, or in a while."""
+        ahead = self._dice.choice((None, None, None, 60, 600))
+        return None if ahead is None else self.scenario.now + timedelta(seconds=ahead)
 
     def _job(self) -> Command:
         dice = self._dice
@@ -158,4 +170,5 @@ class Walk:
             Target(count=4),
         )
         url = "https://youtu.be/x"
-        return c.CreateJob(url, job_id=self._uuid(), is_active=dice.random() < 0.8, target=dice.choice(targets))
+        more = {"is_active": dice.random() < 0.8, "priority": dice.choice((0, 0, 1)), "not_before": self._time()}
+        return c.CreateJob(url, job_id=self._uuid(), target=dice.choice(targets), **more)

@@ -20,6 +20,7 @@ from drover.web.application import add_handlers, create_application
 from drover.web.auth import Authenticator, Principal
 from drover.web.freshness import Freshness
 from tests.settings import load
+from tests.subject_keys import Leaders, local_keys
 from tests.unit.reminder.world import PARTITIONS, LocalBus
 
 SECRET = "s" * 32
@@ -75,6 +76,8 @@ class Edge:
         self.positions = Positions()
         partitions = [Partition("reminder", name) for name in PARTITIONS]
         environ = {name: value for name, value in (SETTINGS | settings).items() if value}
+        self.leaders = Leaders()
+        has_keys = bool(load(environ).sealing_keys)
         edge = ReminderEdge(
             load(environ),
             load(environ, ReminderSettings),
@@ -82,6 +85,7 @@ class Edge:
             pool=self.postgres,
             freshness=Freshness(self.positions, Newest(partitions)),
             partitions=partitions,
+            keys=local_keys("reminder", partitions=PARTITIONS, leaders=self.leaders) if has_keys else None,
         )
         self.clients = edge.clients
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)

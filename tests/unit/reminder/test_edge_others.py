@@ -11,9 +11,10 @@ from drover.domain.errors import Code
 from drover.reminder.app import vapid_public_key
 from drover.reminder.page_events import _answer
 from drover.reminder.providers.push_keys import opened
-from drover.service.sealing import Sealer
+from tests.subject_keys import local_keys
 from tests.unit.reminder.conftest import VAPID
 from tests.unit.reminder.test_edge_alarms import errors
+from tests.unit.reminder.world import PARTITIONS
 
 ALARMS = "/api/reminder/alarms"
 SUBSCRIPTIONS = "/api/reminder/subscriptions"
@@ -84,7 +85,8 @@ async def test_a_browser_subscribes_and_what_is_secret_is_sealed(edge):
     assert (answer.status, said["user_id"], said["channel"]) == (201, "u", "webpush")
     ((_, command),) = edge.bus.sent
     assert "push.example" not in command.sealed
-    known = opened(Sealer({"k1": bytes(32)}), command.sealed, "u", said["id"])
+    keys = local_keys("reminder", partitions=PARTITIONS, leaders=edge.leaders)
+    known = await opened(keys, command.sealed, "u", said["id"])
     assert known.endpoint == BROWSER["endpoint"]
     answer, _ = await edge.call("DELETE", f"{SUBSCRIPTIONS}/{said['id']}?user_id=u")
     assert answer.status == 204

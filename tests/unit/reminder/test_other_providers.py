@@ -15,6 +15,7 @@ from drover.reminder.providers.log import LogProvider
 from drover.reminder.providers.missing import ExtraMissing, need
 from drover.reminder.settings import ReminderSettings
 from tests.settings import load
+from tests.subject_keys import local_keys
 from tests.unit.reminder.world import notification
 
 NEEDED = {
@@ -26,7 +27,8 @@ NEEDED = {
 
 def chosen(**settings):
     environ = NEEDED | {f"DROVER_REMINDER_{name}": value for name, value in settings.items()}
-    return chosen_provider(load(environ, ReminderSettings), load(environ).sealing_keys)
+    keys = local_keys("reminder") if load(environ).sealing_keys else None
+    return chosen_provider(load(environ, ReminderSettings), keys)
 
 
 @pytest.mark.req("RM-11", "RM-13")

@@ -9,6 +9,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from drover.bus.messages import Accepted
+from drover.domain.erasure import note_erased
 from drover.domain.reminder import commands as c
 from drover.domain.reminder import reminder_decider
 from drover.domain.reminder.policy import Policy
@@ -23,8 +24,10 @@ from drover.reminder.sender import Sender
 from drover.testing.clock import VirtualClock
 from drover.testing.lease import LocalLease
 from drover.testing.waiting import eventually
+from drover.web.alarm_texts import AlarmTexts
 from drover.writer.snapshots import Snapshotter
 from drover.writer.writer import Writer
+from tests.subject_keys import Leaders, local_keys
 from tests.unit.reminder.world import ScriptedProvider
 
 DECIDER = reminder_decider(Policy(recover_after=timedelta(minutes=10)))
@@ -58,6 +61,7 @@ class Bench:
         self.log = MemoryLog(PARTITION)
         self.lease = LocalLease()
         self.provider = provider or ScriptedProvider()
+        self.leaders = Leaders()
         self.fetch_limit, self.concurrency = fetch_limit, concurrency
 
     @asynccontextmanager
@@ -68,6 +72,7 @@ class Bench:
         self.reactor = CountingReactor(
             writer,
             sender,
+            AlarmTexts(self.keys()),
             fetch_limit=self.fetch_limit,
             instance="i",
             clock=lambda: self.clock.now().timestamp(),
@@ -90,6 +95,13 @@ class Bench:
     async def registered(self, *pages, user="user_1"):
         for page in pages:
             await self.do(c.RegisterByPage(page, user, f"title of {page}", f"body of {page}"))
+
+    async def sealed(self, page="page-1", user="user_1"):
+        seal = await AlarmTexts(self.keys()).sealer([user])
+        await self.do(c.RegisterByPage(page, user, seal(user, "title", "Take your pills"), seal(user, "body", "now")))
+
+    def keys(self):
+        return local_keys("reminder", partitions=[PARTITION.name], leaders=self.leaders)
 
     async def looked(self):
         """The reactor has looked at what is due, more than once since now."""
@@ -286,3 +298,43 @@ async def test_a_reactor_that_stumbles_goes_on(monkeypatch):
             async with bench.reactor.running():
                 await eventually(lambda: bench.provider.sent)
     assert "reactor_stumbled" in [line["event"] for line in lines]
+
+
+@pytest.mark.req("SE-09")
+async def test_sealed_texts_are_opened_for_the_provider_with_one_question_for_a_claim():
+    bench = Bench()
+    async with bench.running(sends=False):
+        for number in range(20):
+            await bench.sealed(f"page-{number}", f"user_{number}")
+        bench.leaders.questions.clear()
+        async with bench.reactor.running():
+            await eventually(lambda: len(bench.provider.sent) == 20)
+    assert {(sent.title, sent.body) for sent in bench.provider.sent} == {("Take your pills", "now")}
+    assert len(bench.leaders.questions) == 1
+
+
+@pytest.mark.req("SE-09")
+async def test_the_alarm_of_an_erased_user_is_not_sent_and_not_tried_again_soon():
+    bench = Bench()
+    async with bench.running(sends=False):
+        await bench.sealed()
+        note_erased(bench.leaders.erased, "reminder", "user_1")
+        async with bench.reactor.running():
+            await eventually(lambda: not bench.alarm().dispatched and bench.alarm().attempt == 1)
+            assert bench.alarm().next_s > bench.clock.now().timestamp()
+    assert bench.provider.sent == []
+
+
+@pytest.mark.req("SE-09")
+async def test_an_alarm_whose_key_cannot_be_reached_is_tried_again():
+    bench = Bench()
+    async with bench.running(sends=False):
+        await bench.sealed()
+        bench.leaders.away = True
+        async with bench.reactor.running():
+            await eventually(lambda: not bench.alarm().dispatched and bench.alarm().attempt == 1)
+            assert bench.provider.sent == []
+            bench.leaders.away = False
+            bench.clock.advance(hours=1)
+            await eventually(lambda: bench.provider.sent)
+    assert bench.provider.sent[0].title == "Take your pills"

@@ -24,8 +24,10 @@ from drover.projection.newest import Newest
 from drover.reminder import refund_notices
 from drover.reminder.refund_notices import RefundNotices
 from drover.testing.waiting import eventually
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.commands import PartitionedClient
 from drover.web.freshness import Freshness
+from tests.subject_keys import local_keys
 from tests.unit.reminder.world import NOW, PARTITIONS, LocalBus
 
 ANN, BEN = "user_ann", "user_ben"
@@ -62,17 +64,22 @@ class Analyses:
     async def followed(self, clock=lambda: datetime.now(UTC)):
         freshness = Freshness(Reached(), Newest([Partition("reminder", name) for name in PARTITIONS]))
         clients = PartitionedClient(self.bus, "reminder", PARTITIONS, freshness=freshness, validate=validate)
-        notices = RefundNotices(self.log, clients, title="환불", body="{tests}건, {tests}회", clock=clock)
+        self.texts = AlarmTexts(local_keys("reminder", partitions=PARTITIONS))
+        notices = RefundNotices(
+            self.log, clients, texts=self.texts, title="환불", body="{tests}건, {tests}회", clock=clock
+        )
         async with notices.running():
             yield notices
 
     async def read_to_the_end(self, notices) -> None:
         await eventually(lambda: notices._follower.seq == self.seq)
 
-    def waiting(self) -> dict[str, str]:
+    async def waiting(self) -> dict[str, str]:
         """User to the body of the notice that waits."""
         alarms = [alarm for state in self.bus.states.values() for alarm in state.alarms.values()]
-        return {alarm.user.user_id: unpack(alarm.text)[1] for alarm in alarms}
+        bodies = {alarm.user.user_id: unpack(alarm.text)[1] for alarm in alarms}
+        open_ = await self.texts.opener(bodies.values())
+        return {user: open_("body", body) for user, body in bodies.items()}
 
 
 @pytest.mark.req("SY-16")
@@ -81,9 +88,10 @@ async def test_each_user_of_a_cleanup_is_told_once_how_many_were_given_back():
     async with analyses.followed() as notices:
         await analyses.cleaned(user_ann=3, user_ben=1)
         await analyses.read_to_the_end(notices)
-    assert analyses.waiting() == {ANN: "3건, 3회", BEN: "1건, 1회"}
+    assert await analyses.waiting() == {ANN: "3건, 3회", BEN: "1건, 1회"}
     alarm = analyses.bus.state_of(ANN).alarms["cleanup:n-user_ann"]
-    assert unpack(alarm.text)[0] == "환불"
+    title = unpack(alarm.text)[0]
+    assert (await analyses.texts.opener([title]))("title", title) == "환불"
 
 
 @pytest.mark.req("SY-16")
@@ -122,7 +130,7 @@ async def test_while_the_writer_is_away_the_notice_waits_for_it(monkeypatch):
     await analyses.cleaned(user_ann=1)
     async with analyses.followed() as notices:
         await analyses.read_to_the_end(notices)
-    assert analyses.waiting() == {ANN: "1건, 1회"}
+    assert await analyses.waiting() == {ANN: "1건, 1회"}
 
 
 async def test_a_line_that_cannot_be_read_or_is_refused_holds_up_nothing():
@@ -133,4 +141,4 @@ async def test_a_line_that_cannot_be_read_or_is_refused_holds_up_nothing():
     await analyses.cleaned(user_ben=1)
     async with analyses.followed() as notices:
         await asyncio.wait_for(analyses.read_to_the_end(notices), 5)
-    assert analyses.waiting() == {BEN: "1건, 1회"}
+    assert await analyses.waiting() == {BEN: "1건, 1회"}

@@ -1,6 +1,7 @@
 """From a claim to its report."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,6 +12,7 @@ from drover.bus.messages import Rejected
 from drover.domain.errors import Code
 from drover.domain.reminder import commands as c
 from drover.reminder.notification import Delivered, Failed, Uncertain
+from drover.reminder.recordable import NOT_RECORDED
 from drover.reminder.sender import REPORT_TRIES_MAX, Claim, Job, Sender
 from drover.reminder.settings import ReminderSettings
 from drover.testing.waiting import eventually
@@ -208,3 +210,37 @@ async def test_a_stop_gives_back_what_was_not_begun_and_what_was_stays_in_doubt(
         assert bus.states[PARTITION].failed_in_row == 0, "that is not the provider's fault"
     assert at.ended == 2
     assert len(bus.sent) == 1, "of what was begun nobody knows anything"
+
+
+TITLE = "병원 예약"
+BODY = 'Dr. "Kim"\n3 pm, room 12, bring the results of the last blood test'
+
+
+@pytest.mark.req("SE-09")
+@pytest.mark.parametrize("kind", [lambda error: Failed(permanent=True, code="http_422", error=error), None])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f'{{"title":"{TITLE}"}}',
+        json.dumps({"errors": [{"input": {"title": TITLE}}]}),
+        json.dumps({"message": json.dumps({"body": BODY})})[:60],
+        "body is too long: 'bring the results…'",
+    ],
+    ids=["as it is", "escaped", "escaped twice and cut off", "a part"],
+)
+async def test_an_answer_that_repeats_the_reminder_is_not_recorded(kind, answer):
+    outcome = kind(answer) if kind else Uncertain(code="partial", error=answer)
+    bus = await claimed()
+    async with desk(bus, ScriptedProvider(outcome)) as at:
+        at.offer(title=TITLE, body=BODY)
+        await at.all_ended(1)
+    ((_, reported),) = bus.sent
+    assert (reported.code, reported.error) == (outcome.code, NOT_RECORDED)
+
+
+async def test_any_other_answer_is_recorded_as_it_is():
+    bus = await claimed()
+    async with desk(bus, ScriptedProvider(Failed(permanent=True, code="http_401", error="wrong API key"))) as at:
+        at.offer(title=TITLE, body=BODY)
+        await at.all_ended(1)
+    assert bus.sent[0][1].error == "wrong API key"

@@ -66,8 +66,6 @@ async def test_without_an_id_of_theirs_ours_is_kept(answer):
         (300, True),
         (302, True),
         (400, True),
-        (401, True),
-        (404, True),
         (410, True),
         (408, False),
         (409, False),
@@ -82,6 +80,16 @@ async def test_what_may_pass_is_told_from_what_will_not(status, permanent):
 
     outcome = await post(handler)
     assert outcome == Failed(permanent=permanent, code=f"http_{status}", error="why")
+
+
+@pytest.mark.req("RM-07", "RM-11")
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_receiver_that_refuses_us_or_is_not_there_is_tried_for_a_day(status):
+    async def handler(request):
+        return web.Response(status=status, text="why")
+
+    outcome = await post(handler)
+    assert outcome == Failed(permanent=False, code=f"http_{status}", error="why", only_for_a_day=True)
 
 
 @pytest.mark.req("RM-07")

@@ -11,18 +11,21 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from drover.bus.subject_keys import SubjectKeys
+from drover.domain.erasure import note_erased
 from drover.domain.reminder.state import Subscription
 from drover.outbound.http import Outbound
 from drover.reminder.app import vapid_public_key
 from drover.reminder.notification import Delivered, Failed, Uncertain
-from drover.reminder.providers.push_keys import PushKeys, PushSubscription, id_of, sealed
+from drover.reminder.providers.push_keys import PushKeys, PushSubscription, id_of, opened, sealed
 from drover.reminder.providers.webpush import PLAIN_BYTES_MAX, WebPush, message
-from drover.service.sealing import Sealer
+from drover.service.sealing import Ring, Sealer
+from tests.subject_keys import Leaders, local_keys
 from tests.unit.outbound.test_http import server
 from tests.unit.reminder.world import notification
 
 USER = "user_1"
-SEALER = Sealer({"k1": bytes(32)})
+RING = Ring({"k1": bytes(32)})
 
 
 def b64(raw: bytes) -> str:
@@ -42,9 +45,11 @@ class Browser:
         self.subscription = PushSubscription(endpoint, PushKeys(b64(point), b64(self.auth)))
 
     @property
-    def stored(self) -> Subscription:
-        id_ = id_of(USER, self.subscription)
-        return Subscription(id_, "webpush", sealed(SEALER, self.subscription, USER, id_))
+    def id(self) -> str:
+        return id_of(USER, self.subscription)
+
+    async def stored(self, keys: SubjectKeys) -> Subscription:
+        return Subscription(self.id, "webpush", await sealed(keys, self.subscription, USER, self.id))
 
     def read(self, raw: bytes) -> dict:
         plain = http_ece.decrypt(raw, private_key=self.key, auth_secret=self.auth, version="aes128gcm")
@@ -54,9 +59,10 @@ class Browser:
 async def push(handler, browsers_at=("/a",), **fields):
     async with server(handler) as port:
         browsers = [Browser(f"http://127.0.0.1:{port}{path}") for path in browsers_at]
-        provider = WebPush(PRIVATE_KEY, "mailto:ops@example.com", SEALER, Outbound(timeout_s=0.5, allow_private=True))
+        keys = local_keys("reminder", ring=RING)
+        provider = WebPush(PRIVATE_KEY, "mailto:ops@example.com", keys, Outbound(timeout_s=0.5, allow_private=True))
         async with provider.running():
-            subscriptions = tuple(browser.stored for browser in browsers)
+            subscriptions = tuple([await browser.stored(keys) for browser in browsers])
             return await provider.send(notification(subscriptions=subscriptions, **fields)), browsers
 
 
@@ -120,7 +126,7 @@ async def test_a_dead_subscription_is_said_to_be_gone(status):
 
     outcome, (dead, _) = await push(handler, ("/dead", "/alive"))
     assert isinstance(outcome, Delivered)
-    assert outcome.gone == (dead.stored.subscription_id,)
+    assert outcome.gone == (dead.id,)
     outcome, (dead,) = await push(handler, ("/dead",))
     assert (outcome.code, outcome.permanent, len(outcome.gone)) == ("no_subscription", True, 1)
 
@@ -133,7 +139,7 @@ async def test_where_one_of_two_browsers_cannot_be_reached_now_it_is_a_partial_f
     outcome, (_, fine) = await push(handler, ("/busy", "/fine"))
     assert isinstance(outcome, Uncertain)
     assert outcome.code == "partial"
-    assert outcome.delivered == (fine.stored.subscription_id,)
+    assert outcome.delivered == (fine.id,)
 
 
 async def test_nobody_to_push_to_is_no_fault_of_the_provider():
@@ -145,25 +151,54 @@ async def test_nobody_to_push_to_is_no_fault_of_the_provider():
 
 
 async def test_a_subscription_under_a_key_that_is_not_here_may_be_readable_later():
-    other = Sealer({"k2": bytes(32)})
-    browser = Browser("https://push.example/x")
-    stored = Subscription("s1", "webpush", sealed(other, browser.subscription, USER, "s1"))
-    provider = WebPush(PRIVATE_KEY, "mailto:ops@example.com", SEALER, Outbound(timeout_s=1))
-    async with provider.running():
-        outcome = await provider.send(notification(subscriptions=(stored,)))
+    leaders = Leaders()
+    other = local_keys("reminder", ring=Ring({"k2": bytes(32)}), leaders=leaders)
+    stored = await Browser("https://push.example/x").stored(other)
+    outcome = await _sent(local_keys("reminder", ring=RING, leaders=leaders), stored)
     assert (outcome.code, outcome.permanent) == ("sealing_key_missing", False)
+
+
+@pytest.mark.req("SE-09")
+async def test_a_subscription_whose_key_cannot_be_reached_may_be_readable_later():
+    leaders = Leaders()
+    stored = await Browser("https://push.example/x").stored(local_keys("reminder", ring=RING, leaders=leaders))
+    leaders.away = True
+    outcome = await _sent(local_keys("reminder", ring=RING, leaders=leaders), stored)
+    assert (outcome.code, outcome.permanent) == ("sealing_key_missing", False)
+
+
+@pytest.mark.req("SE-09")
+async def test_a_subscription_of_an_erased_user_is_gone():
+    leaders = Leaders()
+    stored = await Browser("https://push.example/x").stored(local_keys("reminder", ring=RING, leaders=leaders))
+    note_erased(leaders.erased, "reminder", USER)
+    outcome = await _sent(local_keys("reminder", ring=RING, leaders=leaders), stored)
+    assert (outcome.code, outcome.permanent, outcome.gone) == ("no_subscription", True, (stored.subscription_id,))
+
+
+async def test_a_subscription_that_an_earlier_release_sealed_is_opened():
+    browser = Browser("https://push.example/x")
+    plain = msgspec.json.encode(browser.subscription)
+    old = Sealer(RING).seal(plain, context="reminder", subject=f"subscription:{USER}:{browser.id}")
+    found = await opened(local_keys("reminder", ring=RING), old, USER, browser.id)
+    assert msgspec.json.encode(found) == plain
+
+
+async def _sent(keys, stored):
+    provider = WebPush(PRIVATE_KEY, "mailto:ops@example.com", keys, Outbound(timeout_s=1))
+    async with provider.running():
+        return await provider.send(notification(subscriptions=(stored,)))
 
 
 async def test_a_subscription_that_was_tampered_with_or_has_no_keys_is_not_tried_again():
     broken = PushSubscription("https://push.example/x", PushKeys("AAAA", "AAAA"))
+    keys = local_keys("reminder", ring=RING)
     for stored in (
         Subscription("s1", "webpush", "nonsense"),
-        Subscription("s1", "webpush", sealed(SEALER, broken, USER, "s1")),
-        Subscription("s2", "webpush", sealed(SEALER, broken, USER, "s1")),
+        Subscription("s1", "webpush", await sealed(keys, broken, USER, "s1")),
+        Subscription("s2", "webpush", await sealed(keys, broken, USER, "s1")),
     ):
-        provider = WebPush(PRIVATE_KEY, "mailto:ops@example.com", SEALER, Outbound(timeout_s=1))
-        async with provider.running():
-            outcome = await provider.send(notification(subscriptions=(stored,)))
+        outcome = await _sent(keys, stored)
         assert (outcome.code, outcome.permanent) == ("subscription_unreadable", True)
 
 

@@ -162,7 +162,7 @@ class World:
             nexrender=NexrenderOf(self, process),
             nas=NasOf(self, process),
             folders=FoldersOf(self),
-            sealer=Plain(),
+            gfx_data=Plain(),
             validate=lambda path: process.call(lambda: self._validated(path), takes_s=2, lands=None),
             digest=lambda path: process.call(lambda: digest_of(self.output[path]), takes_s=1, lands=None),
             template="/templates/poker.aep",
@@ -216,7 +216,7 @@ class World:
                     yield f"render {render.render_id} is completed, and on the NAS is {self.nas.get(final)}"
             elif render.status is Status.CANCELLED and final in self.nas:
                 yield f"render {render.render_id} is cancelled, and its file is on the NAS"
-            if render.status is not Status.COMPLETED and render.uid in self.jobs:
+            if render.uid in self.jobs:
                 yield f"render {render.render_id} is {render.status}, and nexrender still has {render.uid}"
         live = {render.uid for render in state.renders.values()}
         yield from (f"nexrender has {uid}, of a run that is over" for uid in self.jobs if uid not in live)

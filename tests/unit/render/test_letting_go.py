@@ -274,3 +274,41 @@ def test_a_nas_that_is_away_does_not_keep_the_sweep_from_the_local_folder(in_sho
         assert shop.folders.discarded == ["drover-1-9-00000000"]
 
     in_shop(story)
+
+
+@pytest.mark.req("SE-09")
+def test_nexrender_keeps_nothing_of_a_completed_render(in_shop):
+    """Its jobs have gfx_data in clear text, which no erasure reaches."""
+
+    async def story(shop):
+        shop.request()
+        shop.start()
+        await shop.until_status(Status.COMPLETED)
+        await shop.until(lambda: not shop.nexrender.jobs)
+        assert shop.nexrender.removed == [shop.office.render().uid]
+
+    in_shop(story)
+
+
+@pytest.mark.req("SE-09")
+def test_the_job_of_a_completed_render_is_removed_later_if_nexrender_is_away_then(in_shop):
+    async def story(shop):
+        def go_away(events):
+            if isinstance(events[0], e.RenderCompleted):
+                shop.nexrender.down = True
+
+        shop.office.on_events = go_away
+        shop.request()
+        shop.start()
+        await shop.until_status(Status.COMPLETED)
+        uid = shop.office.render().uid
+        shop.folders.made.append(uid)
+        await asyncio.sleep(60)
+        assert uid in shop.nexrender.jobs
+        assert uid not in shop.folders.discarded, "a sweep finds the job by its folder"
+        shop.nexrender.down = False
+        await shop.sweep()
+        assert not shop.nexrender.jobs
+        assert uid in shop.folders.discarded
+
+    in_shop(story)

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
-from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from drover.bus.messages import Accepted
@@ -24,8 +23,9 @@ from drover.render.queue import Queue
 from drover.render.settings import RenderPolicySettings, RenderSettings
 from drover.render.worker import Worker
 from drover.service.config import ConfigurationError
+from drover.service.health import Health
 from drover.testing.scenario import NOON
-from drover.web.application import add_handlers
+from drover.web.application import add_handlers, create_application
 from tests.settings import load
 
 BASE = {
@@ -78,7 +78,11 @@ def test_as_many_workers_as_licences_each_with_a_name_that_stays():
 def test_workers_without_their_settings_say_which_are_missing():
     with pytest.raises(RenderSettingsMissing) as missing:
         RenderWorkers(None, configured(BASE | {"DROVER_RENDER_NAS": "/mnt/nas"}))
-    assert missing.value.names == ["DROVER_RENDER_NEXRENDER_URL", "DROVER_RENDER_OUTPUT_DIR", "DROVER_SEALING_KEYS"]
+    assert missing.value.names == [
+        "DROVER_RENDER_NEXRENDER_URL",
+        "DROVER_RENDER_OUTPUT_DIR",
+        "DROVER_RENDER_SEALING_KEYS",
+    ]
     assert "DROVER_RENDER_WORKERS=0" in str(missing.value)
 
 
@@ -170,7 +174,7 @@ class NoNews:
 
 
 async def health_of(crew):
-    served = web.Application()
+    served = create_application(Health(), body_bytes_max=1024)
     add_handlers(served, [WorkerProbe(crew)])
     async with TestClient(TestServer(served)) as client:
         return await (await client.get("/health")).json()
@@ -223,7 +227,7 @@ async def test_a_poll_on_demand_is_a_post_to_the_worker():
             asked.append(True)
             return len(asked) == 1
 
-    served = web.Application()
+    served = create_application(Health(), body_bytes_max=1024)
     add_handlers(served, [WorkerProbe(Demanded("w1"))])
     async with TestClient(TestServer(served)) as client:
         answers = [await client.post("/health/poll") for _ in range(2)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 
@@ -9,7 +11,8 @@ from drover.domain.render import events as e
 from drover.domain.render.state import Status
 from drover.nas.smb_share import Account
 from drover.render.nexrender.errors import NexrenderRefused
-from drover.render.nexrender.states import Stage
+from drover.render.nexrender.states import Stage, shortened
+from drover.render.preparation import Prepared
 
 
 def everything_said(shop):
@@ -37,6 +40,32 @@ def test_what_nexrender_repeats_of_gfx_data_does_not_come_into_the_log(in_shop, 
         assert "invalid job" in failed.message and "Name 1" in failed.message
 
     in_shop(story)
+
+
+SECRET = 'PHIL "NO HOME" IVEY,\n  필 아이비'
+
+
+@pytest.mark.req("RN-17", "SE-09")
+@pytest.mark.parametrize(
+    "said",
+    [
+        SECRET,
+        json.dumps({"value": SECRET}),
+        json.dumps({"value": SECRET}, ensure_ascii=False),
+        json.dumps({"error": json.dumps({"value": SECRET})}),
+        " ".join(SECRET.split()),
+        shortened("x" * 70 + json.dumps({"value": SECRET}) + "y" * 90, 120),
+        shortened("x" * 90 + json.dumps({"value": SECRET}) + "y" * 25, 120),
+        f"its answer is not JSON but {'x' + json.dumps(SECRET)[:20]!r}",
+    ],
+    ids=["plain", "json", "json in Unicode", "json in json", "in one line", "cut in it", "cut before it", "cut after"],
+)
+def test_no_piece_of_gfx_data_is_in_a_message_however_it_is_written(said):
+    prepared = Prepared({"assets": [{"value": SECRET}]}, "template", [], [])
+    shown = prepared.hidden_in(f"nexrender, submit: {said}")
+    assert shown.startswith("nexrender, submit: ")
+    for piece in ("PHIL", "HOME", "IVEY", "아이비", r"\uc544\uc774\ube44"):
+        assert piece not in shown
 
 
 @pytest.mark.req("RN-06")

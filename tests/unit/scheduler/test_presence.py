@@ -169,3 +169,31 @@ def test_a_device_that_was_only_given_time_by_a_restart_is_not_heard(presence, g
     presence.restart(["d1"], 100)
     gateways.speak(100)
     assert not presence.is_heard("d1", 100)
+
+
+def test_a_gap_restarts_the_timers_of_that_gateways_devices_only(presence, gateways):
+    presence.hear("d1", NOON, 100, "g1")
+    presence.hear("d2", NOON, 100, "g2")
+    assert presence.restart_of({"g1"}, 120) == ["d1"]
+    gateways.speak(130, "g1")
+    gateways.speak(130, "g2")
+    assert [silent.device_id for silent in presence.overdue(130)] == ["d2"]
+
+
+def test_a_device_of_an_unknown_gateway_gets_its_time_once_more_by_a_gap_and_only_once(presence, gateways):
+    presence.restart(["d1"], 100)
+    assert presence.restart_of({"g1"}, 120) == ["d1"]
+    assert presence.restart_of({"g1"}, 140) == []
+    gateways.speak(150, "g1")
+    assert [silent.device_id for silent in presence.overdue(150)] == ["d1"]
+
+
+def test_a_gateway_that_speaks_again_gives_its_phones_their_time_again(presence, gateways):
+    presence.hear("d1", NOON, 100, "g1")
+    gateways.speak(100, "g1")
+    gateways.speak(131, "g2")
+    assert presence.overdue(131) == []  # cut off: its timer restarts
+    assert presence.restart_of({"g1"}, 160) == ["d1"]
+    gateways.speak(162, "g1")
+    gateways.speak(162, "g2")
+    assert presence.overdue(162) == []

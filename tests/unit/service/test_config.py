@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.api.identity.settings import IdentitySettings
+from drover.domain.contexts import CONTEXTS
 from drover.gateway.settings import GatewaySettings
 from drover.platform.settings import FIELDS, SECTIONS
 from drover.readmodel.docstrings import field_texts
@@ -29,6 +30,29 @@ def test_defaults_are_for_one_machine():
     limits = load(GOOD, GatewaySettings)
     assert (limits.device_requests_per_s, limits.device_requests_burst) == (5, 20)
     assert settings.instance
+
+
+@pytest.mark.req("SE-02")
+@pytest.mark.parametrize(
+    ("environ", "level"),
+    [
+        ({}, "full"),
+        ({"DROVER_HTTP_HOST": "localhost"}, "full"),
+        ({"DROVER_HTTP_HOST": "::1"}, "full"),
+        ({"DROVER_HTTP_HOST": "0.0.0.0"}, "off"),
+        ({"DROVER_HTTP_HOST": "::"}, "off"),
+        ({"DROVER_HTTP_HOST": "192.168.7.2"}, "off"),
+        ({"DROVER_HTTP_HOST": "farm.example.com"}, "off"),
+        ({"DROVER_TRUSTED_PROXIES": "127.0.0.1"}, "off"),
+        ({"DROVER_HTTP_HOST": "0.0.0.0", "DROVER_ANON": "agent"}, "agent"),
+        ({"DROVER_ANON": "off"}, "off"),
+        ({"DROVER_HTTP_HOST": "0.0.0.0", "DROVER_ANON_MAY_CREATE_JOBS": "1"}, "agent"),
+        ({"DROVER_HTTP_HOST": "0.0.0.0", "DROVER_ANON_MAY_CREATE_JOBS": "1", "DROVER_ANON": "off"}, "off"),
+        ({"DROVER_ANON_MAY_CREATE_JOBS": "1"}, "full"),
+    ],
+)
+def test_the_anon_key_may_do_all_on_this_machine_and_nothing_where_others_reach_it(environ, level):
+    assert load(GOOD | environ).anon_level == level
 
 
 def test_values_are_converted_to_their_types():
@@ -70,7 +94,6 @@ def test_every_missing_setting_is_named_at_once():
     assert [problem.split()[0] for problem in caught.value.problems] == [
         "DROVER_NATS_URL",
         "DROVER_POSTGRES_URL",
-        "DROVER_JWT_SECRETS",
     ]
     assert "for example DROVER_NATS_URL=nats://127.0.0.1:4222." in caught.value.problems[0]
 
@@ -96,6 +119,7 @@ def test_every_missing_setting_is_named_at_once():
         ("DROVER_SESSION_DAYS", "0"),
         ("DROVER_SESSIONS_MAX", "101"),
         ("DROVER_TRUSTED_PROXIES", "proxy.example.com"),
+        ("DROVER_PLAIN_HTTP_FROM", "farm.example.com"),
     ],
 )
 def test_a_malformed_value_is_shown_with_what_to_write_instead(name, value):
@@ -161,11 +185,31 @@ def test_sealing_keys_and_proxies_are_lists():
     assert "AAAA" not in repr(settings)
 
 
+@pytest.mark.req("SE-08")
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_each_context_has_a_sealing_ring_of_its_own_or_that_of_all(context):
+    own = f"own:{'B' * 43}="
+    assert load(GOOD).sealing_ring(context) == ()
+    all_ = {"DROVER_SEALING_KEYS": SEALING_KEY}
+    assert load(GOOD | all_).sealing_ring(context) == (SEALING_KEY,)
+    settings = load(GOOD | all_ | {f"DROVER_{context.upper()}_SEALING_KEYS": own})
+    assert settings.sealing_ring(context) == (own,), "and the keys of all do not open it"
+    assert {settings.sealing_ring(other) for other in CONTEXTS if other != context} == {(SEALING_KEY,)}
+    assert "BBBB" not in repr(settings)
+
+
 @pytest.mark.parametrize("keys", ["short", "k1:c2hvcnQ=", "A" * 43 + "=", f"{SEALING_KEY},k2:short"])
 def test_a_sealing_key_that_is_none_is_refused_and_not_repeated(keys):
     with pytest.raises(ConfigurationError, match="openssl rand -base64 32") as caught:
         load(GOOD | {"DROVER_SEALING_KEYS": keys})
     assert keys not in str(caught.value)
+
+
+@pytest.mark.req("SE-07")
+@pytest.mark.parametrize(("given", "missing"), [("CERT", "KEY"), ("KEY", "CERT")])
+def test_a_certificate_needs_its_key_and_a_key_its_certificate(given, missing):
+    with pytest.raises(ConfigurationError, match=f"DROVER_TLS_{missing} is not set, and DROVER_TLS_CERT and"):
+        load(GOOD | {f"DROVER_TLS_{given}": "/etc/drover/tls.pem"})
 
 
 @pytest.mark.req("SY-21")
@@ -208,6 +252,20 @@ def test_half_of_an_issuer_stops_the_start(name):
         load(GOOD | {other: value for other, value in ISSUER.items() if other != name})
     (problem,) = caught.value.problems
     assert problem.startswith(f"{name} is not set, and ")
+
+
+@pytest.mark.parametrize(
+    ("given", "missing", "what"),
+    [
+        ("DROVER_TLS_CERT", "DROVER_TLS_KEY", "a private key in a PEM file"),
+        ("DROVER_TLS_KEY", "DROVER_TLS_CERT", "a certificate in a PEM file"),
+    ],
+)
+def test_a_certificate_and_its_key_are_set_together(given, missing, what):
+    with pytest.raises(ConfigurationError) as caught:
+        load(GOOD | {given: "/etc/drover/tls.pem"})
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{missing} is not set, and ") and what in problem
 
 
 @pytest.mark.req("SY-21")

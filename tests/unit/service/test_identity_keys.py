@@ -26,7 +26,8 @@ def test_another_secret_gives_others_and_no_key_serves_two_purposes():
     assert one.refresh != other.refresh
     assert one.email_hashes("kim@example.com") != other.email_hashes("kim@example.com")
     scalar = one.signing[1].private_numbers().private_value.to_bytes(32)
-    assert len({scalar, *one.refresh, one._derived[0].email}) == 3
+    api = one.api[0].private.private_numbers().private_value.to_bytes(32)
+    assert len({scalar, api, *one.refresh, one._derived[0].email}) == 4
 
 
 def test_the_first_secret_signs_and_both_are_believed():

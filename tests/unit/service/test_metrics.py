@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import pytest
 from prometheus_client import REGISTRY
 
@@ -62,6 +64,14 @@ def test_the_disk_of_a_folder_is_told(tmp_path):
         value("drover_disk_size_bytes", {"folder": "test"}),
     )
     assert 0 < free <= size
+
+
+def test_a_disk_that_is_gone_stops_no_scrape(tmp_path):
+    (folder := tmp_path / "unmounted").mkdir()
+    show_disk("test", folder)
+    folder.rmdir()
+    assert isnan(value("drover_disk_free_bytes", {"folder": "test"}))
+    assert isnan(value("drover_disk_size_bytes", {"folder": "test"}))
 
 
 def test_no_counter_says_when_it_began():

@@ -1,6 +1,7 @@
 """The reason in an exception, as a person reads it."""
 
 import socket
+import ssl
 
 import nats.errors
 import nats.js.errors
@@ -13,9 +14,17 @@ class PeerGoneError(Exception):
     """Says nothing."""
 
 
+def untrusted():
+    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1006)")
+    error.verify_message = "unable to get local issuer certificate"
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
+        (untrusted(), "the certificate is not trusted: unable to get local issuer certificate"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)"), "TLS failed"),
         (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
         (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), [Errno 113] x"), "refused"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),

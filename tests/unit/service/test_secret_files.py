@@ -38,6 +38,13 @@ def test_an_empty_name_is_no_file():
     assert environ["DROVER_JWT_SECRETS"] == SECRET
 
 
+def test_a_file_with_only_a_comment_sets_nothing(tmp_path):
+    (tmp_path / "slack").write_text("# Not set. Put the address of the webhook here.\n")
+    environ = {"DROVER_ALERT_SLACK_URL_FILE": str(tmp_path / "slack")}
+    read_secret_files(environ, FIELDS)
+    assert environ == {}
+
+
 def test_every_problem_is_named_at_once_and_no_secret_is_told(tmp_path):
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "large").write_bytes(b"x" * (FILE_BYTES_MAX + 1))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from aiohttp import WSMsgType, web
 
-from drover.simulator import clock
+from drover.agent import clock
 from drover.simulator.http import Client, connect
 from drover.web.serve import serve
 
@@ -25,6 +25,11 @@ SERVICE_KEY = "service"
 
 def device_id(serial: str) -> str:
     return f"id-of-{serial}"
+
+
+def picture_of(assignment_id: str, run: str | int) -> str:
+    """The reference of an uploaded picture."""
+    return f"/api/evidence/today/{assignment_id}.{run}.png"
 
 
 @dataclass
@@ -53,6 +58,8 @@ class Platform:
     devices: dict[str, dict] = field(default_factory=dict)
     beats: Counter[str] = field(default_factory=Counter)
     statuses: set[str] = field(default_factory=set)
+    conditions: dict[str, dict] = field(default_factory=dict)
+    """The last heartbeat of each phone."""
     posts: list[tuple[str, int]] = field(default_factory=list)
     refuse: Callable[[web.Request], web.Response | None] = lambda request: None
     delay: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
@@ -67,8 +74,11 @@ class Platform:
     lines: list[Line] = field(default_factory=list)
     silent: bool = False
     """Reports on sockets are applied, but not answered."""
+    pictures: list[tuple[str, str, bytes]] = field(default_factory=list)
+    """Uploads: assignment, run and content."""
     jobs: list[dict] = field(default_factory=list)
     unfinished: int = 0
+    agent_keys: set[str] = field(default_factory=lambda: {ANON_KEY})
     numbers: Any = field(default_factory=lambda: count(1))
 
     # Work
@@ -126,6 +136,9 @@ class Platform:
         return web.json_response([{"id": device_id(serial), "serial_number": serial} for serial in known])
 
     def _asked_for(self, request: web.Request, column: str) -> list[str]:
+        if (one := request.query[column]).startswith("eq."):
+            assert request.headers["apikey"] in self.agent_keys
+            return [one.removeprefix("eq.")]
         assert request.headers["apikey"] == SERVICE_KEY
         return request.query[column].removeprefix("in.(").removesuffix(")").split(",")
 
@@ -172,20 +185,22 @@ class Platform:
         self.at_once_max = max(self.at_once_max, self.at_once)
         await self.delay()
         self.at_once -= 1
-        assert request.headers["apikey"] == ANON_KEY
+        assert request.headers["apikey"] in self.agent_keys
         if (refusal := self.refuse(request)) is not None:
             return refusal
         body = await request.json()
-        assert body.keys() == {"last_seen_at", "status"} and body["last_seen_at"].endswith("Z")
+        assert body.keys() >= {"last_seen_at", "status"} and body["last_seen_at"].endswith("Z")
+        assert body.keys() <= {"last_seen_at", "status", "screen_locked", "battery_pct"}
         serial = request.query["serial_number"].removeprefix("eq.")
         if serial not in self.devices:
             return web.Response(status=404)
         self.statuses.add(body["status"])
+        self.conditions[serial] = body
         self.beats[serial] += 1
         return web.Response(status=204)
 
     async def get_assignments(self, request: web.Request) -> web.Response:
-        assert request.headers["apikey"] == ANON_KEY
+        assert request.headers["apikey"] in self.agent_keys
         device = request.query["device_id"].removeprefix("eq.")
         self.polls[device] += 1
         if (refusal := self.refuse(request)) is not None:
@@ -196,16 +211,24 @@ class Platform:
         return web.json_response(rows[:1], headers={"Drover-Poll-After": str(self.poll_after_s)})
 
     async def patch_assignments(self, request: web.Request) -> web.Response:
-        assert request.headers["apikey"] == ANON_KEY
+        assert request.headers["apikey"] in self.agent_keys
         if (refusal := self.refuse(request)) is not None:
             return refusal
         status, code = self.take(request.query["id"].removeprefix("eq."), await request.json())
         return web.Response(status=204) if code is None else web.json_response({"code": code}, status=status)
 
+    async def post_evidence(self, request: web.Request) -> web.Response:
+        assert request.headers["apikey"] in self.agent_keys
+        if (refusal := self.refuse(request)) is not None:
+            return refusal
+        assignment_id, run = request.match_info["assignment_id"], request.query["run"]
+        self.pictures.append((assignment_id, run, await request.read()))
+        return web.json_response({"screenshot_ref": picture_of(assignment_id, run)}, status=201)
+
     # Agents over sockets
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
-        assert request.headers["apikey"] == ANON_KEY
+        assert request.headers["apikey"] in self.agent_keys
         if (refusal := self.refuse(request)) is not None:
             return refusal
         socket = web.WebSocketResponse()
@@ -242,6 +265,7 @@ class Platform:
         if frame["type"] == "heartbeat":
             assert device_id(frame["serial_number"]) in line.devices
             self.statuses.add(frame["status"])
+            self.conditions[frame["serial_number"]] = frame
             self.beats[frame["serial_number"]] += 1
             return
         assert frame["type"] == "report"
@@ -273,6 +297,7 @@ class Platform:
         app.router.add_patch("/rest/v1/job_assignments", self.patch_assignments)
         app.router.add_post("/rest/v1/jobs", self.post_jobs)
         app.router.add_get("/rest/v1/tasks", self.get_tasks)
+        app.router.add_post("/agent/v1/assignments/{assignment_id}/evidence", self.post_evidence)
         app.router.add_get("/agent/v1/connect", self.connect)
         async with serve(app, "127.0.0.1", port, grace_s=1) as taken:
             self.url = f"http://127.0.0.1:{taken}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drover.simulator.agent import Agent, Holding
-from drover.simulator.protocol import NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Poll, Report
+from drover.agent.protocol import NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Holding, Poll, Report
+from drover.agent.session import Session
 from drover.simulator.script import Failure
 from drover.simulator.work import Hold, Plan
 
@@ -272,10 +272,13 @@ def test_advertisements_may_hold_a_run_for_five_minutes_in_all():
 
 
 @pytest.mark.req("DF-30")
-def test_a_stall_is_reported_with_a_screenshot_and_the_activity_stack():
-    (*_, stalled) = World(offer(), plan=Plan(watch_s=40, holds=(Hold(0.5, 1000, "stall"),))).live(200).reports()
-    assert stalled.screenshot_ref == "simulated/A/1.png"
-    assert stalled.activity_stack
+@pytest.mark.parametrize(
+    "plan", [Plan(watch_s=40, holds=(Hold(0.5, 1000, "stall"),)), Plan(watch_s=40, ends_at=0.5, failure=CRASH)]
+)
+def test_a_failure_is_reported_with_the_activity_stack(plan):
+    (*_, failed) = World(offer(), plan=plan).live(200).reports()
+    assert failed.status == "failed"
+    assert failed.activity_stack.splitlines() == ["SimulatedActivity", "SimulatedPlayer"]
 
 
 @pytest.mark.req("DF-30")
@@ -529,6 +532,6 @@ def test_a_final_report_without_an_answer_is_sent_again_on_the_next_socket_whate
 def test_an_agent_is_a_pure_machine_that_wants_nothing_before_its_time():
     world = World(offer())
     world.live(47)
-    agent: Agent = world.agent
+    agent: Session = world.agent
     assert agent.due_at == 50
     assert agent.next_action(49.9) is None

@@ -9,9 +9,20 @@ from itertools import islice, repeat
 
 import msgspec
 
-from drover.simulator.analyses import FATES, TIER, Fate, Tellers, Wish, user_ids, wishes
-from drover.simulator.clock import Clock
-from drover.simulator.protocol import Answer
+from drover.agent.clock import Clock
+from drover.agent.protocol import Answer
+from drover.simulator.analyses import (
+    CLEAN_EVERY_S,
+    FATES,
+    OPENING,
+    TIER,
+    TIER_TIMEOUT_S,
+    Fate,
+    Tellers,
+    Wish,
+    user_ids,
+    wishes,
+)
 from drover.testing.waiting import eventually
 
 SECRET = "the-secret-of-the-demo"
@@ -95,3 +106,12 @@ async def test_who_has_none_left_is_granted_some():
     async with telling(platform, wish(Fate.FORGOTTEN)):
         await eventually(lambda: platform.count("/api/saju/tests") > 4)
     assert ("PATCH", "/api/saju/users/user_demo0001", {"grant_tests": 10}, None) in platform.asked
+
+
+def test_each_fate_is_seen_soon():
+    assert [wish.fate for wish in islice(wishes(12, 1), len(OPENING))] == list(OPENING)
+    assert set(OPENING) == set(FATES) - {Fate.LATE}
+    # The first cleanup finds the test that was forgotten at the start, and no test that is merely slow.
+    assert TIER_TIMEOUT_S + 10 < CLEAN_EVERY_S
+    lasting = [wish.lasts_s for wish in islice(wishes(12, 1), 500) if wish.fate in (Fate.COMPLETED, Fate.FAILED)]
+    assert max(lasting) < TIER_TIMEOUT_S

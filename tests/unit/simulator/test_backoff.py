@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from drover.simulator.backoff import RETRY_AFTER_MAX_S, AgentBackoff
-from drover.simulator.http import retry_after_s
-from drover.simulator.protocol import NO_ANSWER, NO_CONNECTION, Answer
+from drover.agent.backoff import RETRY_AFTER_MAX_S, AgentBackoff
+from drover.agent.client import retry_after_s
+from drover.agent.protocol import NO_ANSWER, NO_CONNECTION, Answer
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

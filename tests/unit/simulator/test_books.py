@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
+from drover.agent.observer import End
+from drover.agent.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Poll, Report
 from drover.simulator.latency import Latency
 from drover.simulator.ledger import Ledger
-from drover.simulator.observer import End
 from drover.simulator.phone import Errand, Identity
-from drover.simulator.protocol import DONE, NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Poll, Report
 from drover.simulator.schedule import Schedule
 from drover.simulator.tally import Tally
 

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from drover.agent.clock import Clock
 from drover.embedded.credentials import Credentials
 from drover.simulator import farm as farm_module
 from drover.simulator.app import CredentialsMissing, Options, Simulation, TooManyToStore, read_credentials
-from drover.simulator.clock import Clock
 from drover.simulator.farm import Farm
 from drover.simulator.http import connect
 from drover.simulator.ledger import Ledger
@@ -207,10 +207,10 @@ async def test_the_process_runs_until_sigterm_and_exits_with_0(platform, tmp_pat
     arguments = ["--data-dir", str(tmp_path), "--pcs", "2", "--phones", "3", "--speed", "50"]
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "drover.simulator", *arguments)
     try:
-        await eventually(lambda: len(platform.beats) == 6, within_s=30)
+        await eventually(lambda: len(platform.beats) == 6)
     finally:
         process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(process.wait(), 10) == 0
+    assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
 @pytest.mark.req("DF-12", "DF-24")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import aiohttp
 import pytest
 from aiohttp import web
 
+from drover.agent import client as phone_client
+from drover.agent.clock import Clock
+from drover.agent.protocol import NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Report
 from drover.simulator import http
-from drover.simulator.clock import Clock
-from drover.simulator.protocol import NO_ANSWER, NO_CONNECTION, Answer, Heartbeat, Report
 
 from .conftest import device_id
 
@@ -50,7 +52,7 @@ async def test_a_refusal_says_its_code(platform, client):
 
 
 async def test_somebody_who_says_nothing_is_not_nobody(platform, client, monkeypatch):
-    monkeypatch.setitem(http._TIMED, http.HEARTBEAT_S, http.aiohttp.ClientTimeout(total=0.05))
+    monkeypatch.setitem(phone_client._TIMED, phone_client.HEARTBEAT_S, aiohttp.ClientTimeout(total=0.05))
     go_on = asyncio.Event()
     platform.delay = go_on.wait
     assert await client.heartbeat("S1", BEAT) == NO_ANSWER

@@ -10,7 +10,7 @@ from itertools import islice
 
 from aiohttp import web
 
-from drover.simulator.clock import Clock
+from drover.agent.clock import Clock
 from drover.simulator.jobs import Foreman, jobs
 from drover.simulator.population import roll
 from drover.testing.waiting import eventually

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from drover.agent.protocol import DONE, NO_CONNECTION, Answer, Heartbeat, Poll, Report
 from drover.simulator.phone import Errand, Identity, Phone
-from drover.simulator.protocol import DONE, NO_CONNECTION, Answer, Heartbeat, Poll, Report
 from drover.simulator.script import Episode, Fault, Post
 from drover.simulator.work import Plan
 
@@ -135,6 +135,21 @@ def test_a_phone_in_trouble_hears_no_offer_no_welcome_and_no_withdrawal():
     lost.connected(10)
     assert lost.holding(10) is None
     assert lost.holding(51) == ("A", 1, 0)
+
+
+def test_a_phone_that_hangs_beats_and_reports_but_takes_no_work():
+    hangs = Fault("hangs", every_s=1, lasts_s=(1, 1), stops_agent=False, takes_no_offers=True)
+    polling = phone(Episode(5, 60, hangs))
+    sent = errands(polling, 100)
+    assert [at for at, errand in sent if isinstance(errand.action, Poll)][:1] == [0.0]
+    assert not [at for at, errand in sent if isinstance(errand.action, Poll) and 5 <= at < 60]
+    assert [at for at, errand in sent if isinstance(errand.action, Heartbeat)] == [
+        float(at) for at in range(0, 100, 10)
+    ]
+    busy = working(Episode(5, 300, hangs), watch_s=50)
+    assert reports(busy, 100)[-1][1:] == ("completed", 100)
+    assert not busy.offered(offer("B"), 110)
+    assert busy.offered(offer("B"), 301)
 
 
 def test_a_late_report_leaves_the_phone_long_after_it_was_written():

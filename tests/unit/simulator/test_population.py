@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import islice, pairwise
 from random import Random
 
+from drover.agent.protocol import Answer, Heartbeat
 from drover.domain.fleet.policy import (
     CAPABILITY_PATTERN,
     DEVICES_PER_PC_MAX,
@@ -16,7 +17,6 @@ from drover.domain.fleet.policy import (
 )
 from drover.simulator.phone import Phone
 from drover.simulator.population import PCS_MAX, PHONES_PER_PC_MAX, SEED_MAX, Wiring, populate, troubles_of_line
-from drover.simulator.protocol import Answer, Heartbeat
 from drover.simulator.script import CALM, DEMO, Fault, Script, episodes
 
 DAY_S = 24 * 3600

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import islice
 
-from drover.simulator.clock import Clock
-from drover.simulator.protocol import Answer
+from drover.agent.clock import Clock
+from drover.agent.protocol import Answer
 from drover.simulator.reminders import KINDS, PAGES_EACH, Deed, Kind, Readers, deeds
 from drover.testing.waiting import eventually
 

@@ -9,17 +9,17 @@ from itertools import pairwise
 import pytest
 from aiohttp import web
 
-from drover.simulator.agent import Holding
-from drover.simulator.clock import Clock
+from drover.agent.clock import Clock
+from drover.agent.protocol import Answer, Heartbeat, Holding, Offer
+from drover.agent.socket import FRAMES_WAITING_PER_PHONE_MAX
 from drover.simulator.farm import Farm
 from drover.simulator.http import connect
 from drover.simulator.ledger import Ledger
 from drover.simulator.phone import Errand, Phone
 from drover.simulator.population import Wiring, populate, roll
-from drover.simulator.protocol import Answer, Heartbeat, Offer
 from drover.simulator.registration import Registrar
 from drover.simulator.script import CALM, Episode, Fault, Script, Show
-from drover.simulator.socket import FRAMES_WAITING_PER_PHONE_MAX, SocketLine
+from drover.simulator.socket_line import FarmLine
 from drover.simulator.tally import Tally
 from drover.testing.waiting import eventually
 
@@ -191,6 +191,9 @@ class Deaf:
     def connected(self, number: int) -> None:
         self.told.append(("connected", number))
 
+    def disconnected(self, number: int) -> None:
+        self.told.append(("disconnected", number))
+
     def judged(self, number: int, assignment_id: str, run: int, goes_on: bool) -> None:
         self.told.append(("judged", number, assignment_id, run, goes_on))
 
@@ -206,7 +209,7 @@ async def line_of(exchange: Deaf, client, tally, *, phones: int):
     identities = roll(1, phones, 1)
     await Registrar(client, Clock()).register(identities[:-1])  # the last one is a stranger
     numbers = {identity.serial_number: number for number, identity in enumerate(identities)}
-    line = SocketLine({"pc_id": "PC-01"}, numbers, exchange, client, Clock(SPEED), tally)
+    line = FarmLine({"pc_id": "PC-01"}, numbers, exchange, client, Clock(SPEED), tally)
     task = asyncio.create_task(line.run())
     try:
         yield line
@@ -245,7 +248,7 @@ async def test_a_line_can_be_ended_at_any_moment(platform, client, tally):
     await Registrar(client, Clock()).register(roll(1, 1, 1))
     for moment in range(60):
         exchange = Deaf(None)
-        line = SocketLine({"pc_id": "PC-01"}, {"SIM00001P001D001": 0}, exchange, client, Clock(SPEED), tally)
+        line = FarmLine({"pc_id": "PC-01"}, {"SIM00001P001D001": 0}, exchange, client, Clock(SPEED), tally)
         task = asyncio.create_task(line.run())
         for _ in range(moment):
             await asyncio.sleep(0)
@@ -316,7 +319,7 @@ async def test_after_an_outage_of_their_pc_phones_resume_from_their_stores(platf
     (usual,) = farm_by(tally, 1, 1, SLOW)
     observer = tally.observer(usual.identity)
     phone = Phone(
-        usual.identity, player=usual._player, speech="pc socket", troubles=iter([outage]), observer=observer
+        usual.identity, player=usual._runs._player, speech="pc socket", troubles=iter([outage]), observer=observer
     )  # fmt: skip
     async with farm_of(client, [phone], tally, line_troubles=lambda phone: iter([outage])):
         await welcomed(platform)

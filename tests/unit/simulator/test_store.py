@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from drover.simulator.clock import Clock
-from drover.simulator.protocol import Report
-from drover.simulator.store import FileStore, Kept, MemoryStore, Shelf
+from drover.agent.clock import Clock
+from drover.agent.protocol import Report
+from drover.agent.store import FileStore, Kept, MemoryStore
+from drover.simulator.shelf import Shelf
 
 from .world import offer
 
-KEPT = Kept(offer(run=3), begun=True, started_at=5.0, played_s=12.5, progress_pct=40)
+KEPT = Kept(offer(run=3), begun=True, started_at=5.0, worked_s=12.5, progress_pct=40)
 FINAL = Report("A", 3, "completed", progress_pct=100, completed_at=50.0)
+SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -30,7 +31,7 @@ def test_what_was_kept_last_is_recalled_until_it_is_forgotten(store):
     store.keep(later)
     recalled = store.recall()
     assert recalled.started_at == pytest.approx(5.0, abs=1e-3)
-    assert (recalled.offer, recalled.progress_pct, recalled.played_s) == (KEPT.offer, 90, 30.0)
+    assert (recalled.offer, recalled.progress_pct, recalled.worked_s) == (KEPT.offer, 90, 30.0)
     store.forget()
     store.forget()
     assert store.recall() is None
@@ -80,8 +81,11 @@ def test_a_shelf_keeps_what_all_phones_hold_until_the_next_program(tmp_path):
 
 def test_the_clock_knows_which_moment_each_second_was():
     clock = Clock(speed=10)
-    wall = clock.wall(clock.now())
-    assert abs((wall - datetime.now(UTC)).total_seconds()) < 1
-    assert clock.at(wall) == pytest.approx(clock.now(), abs=1)
+    began, began_at = clock.now(), datetime.now(UTC)
+    now = clock.now()
+    ended_at, ended = datetime.now(UTC), clock.now()
+    assert began_at - SECOND < clock.wall(now) < ended_at + SECOND
+    assert clock.at(clock.wall(now)) == pytest.approx(now, abs=1e-3)
     assert (clock.wall(100) - clock.wall(0)).total_seconds() == pytest.approx(10)
-    assert abs(clock.at(datetime.fromtimestamp(time.time() - 60, UTC)) + 600) < 10
+    assert began - 10 < clock.at(began_at) <= clock.at(ended_at) < ended + 10
+    assert clock.at(began_at) - clock.at(began_at - 60 * SECOND) == pytest.approx(600, abs=1e-3)

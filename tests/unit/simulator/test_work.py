@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from drover.simulator.protocol import Job, Offer
+from drover.agent.protocol import Job, Offer
 from drover.simulator.script import CALM, DEMO, ROUGH, Failure, Show, Standstill
 from drover.simulator.work import Hold, Plan, Watching, player
 

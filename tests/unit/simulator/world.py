@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drover.simulator.agent import Agent
-from drover.simulator.observer import End
-from drover.simulator.protocol import DONE, Action, Answer, Heartbeat, Job, Offer, Poll, Report
-from drover.simulator.store import MemoryStore
+from drover.agent.observer import End
+from drover.agent.protocol import DONE, Action, Answer, Heartbeat, Job, Offer, Poll, Report
+from drover.agent.session import Session
+from drover.agent.store import MemoryStore
+from drover.simulator.watched_run import Watcher
 from drover.simulator.work import Plan
 
 EMPTY = Answer(200)
@@ -60,10 +61,11 @@ class World:
         self._late: list[tuple[float, Action, Answer]] = []
         self.agent = self.start()
 
-    def start(self) -> Agent:
+    def start(self) -> Session:
         """A new agent with the same store: the old one crashed."""
         self._late = []
-        self.agent = Agent(lambda offer: self.plan, self.store, now=self.now, polls=self.polls, observer=self.book)
+        runs = Watcher(lambda offer: self.plan)
+        self.agent = Session(runs, self.store, now=self.now, polls=self.polls, observer=self.book)
         return self.agent
 
     def live(self, until: float) -> World:

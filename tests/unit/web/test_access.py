@@ -94,6 +94,14 @@ async def test_a_route_that_wants_https_is_refused_in_the_clear(client):
     assert "HTTPS_REQUIRED" in text
 
 
+@pytest.mark.req("SE-07")
+async def test_a_route_that_takes_a_token_is_refused_in_the_clear_before_the_token_is_looked_at(client):
+    for role in (None, Role.ANON, Role.SERVICE_ROLE):
+        status, text = await ask(client, "/status", role, **{"X-Forwarded-Proto": "http"})
+        assert (status, "HTTPS_REQUIRED" in text) == (403, True), role
+    assert await ask(client, "/open", Role.ANON, **{"X-Forwarded-Proto": "http"}) == (200, "anybody")
+
+
 def test_a_guarded_route_cannot_be_added_without_its_guard():
     app = create_application(Health(), body_bytes_max=1024)
     with pytest.raises(AssertionError, match="GET /private needs access control"):
@@ -101,7 +109,6 @@ def test_a_guarded_route_cannot_be_added_without_its_guard():
 
 
 def test_a_route_without_a_guard_is_its_handler_and_nothing_more():
-    """So a heartbeat pays for no further call."""
     handler = Handlers().open
     access = Access(SimpleNamespace(), Permissions(), Callers())
     plain = next(one for one in routes_of(Handlers) if one.path == "/open")

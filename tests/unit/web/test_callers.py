@@ -24,7 +24,7 @@ def request(peer: str | None = OUTSIDE, tls: bool = False, **headers: str):
     )
 
 
-@pytest.mark.req("SY-21")
+@pytest.mark.req("SY-21", "SE-07")
 @pytest.mark.parametrize(
     ("peer", "headers", "private"),
     [
@@ -40,6 +40,9 @@ def request(peer: str | None = OUTSIDE, tls: bool = False, **headers: str):
         (PROXY, {}, False),
         (HERE, {"X_Forwarded_Proto": "http"}, False),
         (HERE, {"X_Forwarded_Proto": "https"}, False),
+        (HERE, {"X_Forwarded_For": OUTSIDE}, False),
+        (HERE, {"Forwarded": f"for={OUTSIDE}"}, False),
+        (HERE, {"X_Real_IP": OUTSIDE}, False),
         (None, {}, False),
     ],
 )
@@ -48,11 +51,13 @@ def test_beyond_this_machine_https_is_required(peer, headers, private):
     asked = request(peer, **headers)
     assert callers.is_private(asked) is private
     if private:
-        callers.demand_https(asked)
+        callers.demand_private(asked)
     else:
         with pytest.raises(ApiError) as caught:
-            callers.demand_https(asked)
+            callers.demand_private(asked)
         assert (caught.value.status, caught.value.code) == (403, "HTTPS_REQUIRED")
+        for way_out in ("--tls-cert", "DROVER_TRUSTED_PROXIES", "DROVER_PLAIN_HTTP_FROM"):
+            assert way_out in caught.value.hint
 
 
 def test_a_connection_with_tls_is_private_by_itself():
@@ -63,8 +68,27 @@ def test_a_proxy_on_this_machine_is_believed_once_it_is_named():
     callers = Callers(["127.0.0.1"])
     assert callers.is_private(request(HERE, X_Forwarded_Proto="https"))
     assert not callers.is_private(request(HERE, X_Forwarded_Proto="http"))
-    assert callers.is_local(request(HERE))
-    assert not callers.is_local(request(HERE, X_Forwarded_Proto="https"))
+    assert callers.is_encrypted(request(HERE, X_Forwarded_Proto="https"))
+    assert not callers.is_encrypted(request(HERE))
+
+
+@pytest.mark.req("SE-07")
+@pytest.mark.parametrize(
+    ("peer", "headers", "private"),
+    [
+        ("192.168.7.20", {}, True),
+        ("::ffff:192.168.7.20", {}, True),
+        ("192.168.8.20", {}, False),
+        (OUTSIDE, {"X_Forwarded_For": "192.168.7.20"}, False),
+        (PROXY, {"X_Forwarded_For": "192.168.7.20", "X_Forwarded_Proto": "http"}, True),
+        (PROXY, {"X_Forwarded_For": OUTSIDE, "X_Forwarded_Proto": "http"}, False),
+        (PROXY, {"X_Forwarded_Proto": "http"}, False),
+    ],
+)
+def test_plain_http_is_accepted_from_the_callers_of_a_closed_network(peer, headers, private):
+    callers, asked = Callers([PROXY], ["192.168.7.0/24"]), request(peer, **headers)
+    assert callers.is_private(asked) is private
+    assert not callers.is_encrypted(asked), "so a cookie for it is not marked as secure"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +111,11 @@ def test_tries_are_counted_by_who_really_calls(peer, forwarded, key):
     assert Callers(["10.0.0.0/8"]).key_of(request(peer, **headers)) == key
 
 
-def test_a_proxy_that_is_no_address_stops_the_start():
+def test_a_network_that_is_none_stops_the_start():
     with pytest.raises(ConfigurationError, match="DROVER_TRUSTED_PROXIES"):
         Callers(["10.0.0.0/99"])
+    with pytest.raises(ConfigurationError, match="DROVER_PLAIN_HTTP_FROM"):
+        Callers([], ["10.0.0.0/99"])
 
 
 @pytest.mark.parametrize(
@@ -105,6 +131,7 @@ def test_a_proxy_that_is_no_address_stops_the_start():
         ({"Origin": "https://evil.example.com"}, False),
         ({"Origin": "https://drover.example.com.evil.com"}, False),
         ({"Origin": "null"}, False),
+        ({"Origin": "http://[::"}, False),
         ({"Origin": "https://evil.example.com", "X_Drover_Csrf": "1"}, False),
         ({"X_Drover_Csrf": "1"}, True),
         ({"X_Drover_Csrf": ""}, False),

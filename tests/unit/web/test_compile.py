@@ -200,6 +200,17 @@ def test_an_order_by_many_rows_is_refused():
     assert caught.value.code == "PGRST118"
 
 
+@pytest.mark.req("SE-05")
+def test_a_caller_may_be_held_to_shallow_embeds():
+    shallow = Sight(SIGHT.relations, depth_max=1)
+    assert compiled("select=*,boxes(*)", sight=shallow)
+    for deep in ("select=*,boxes(*,things(*))", "select=*,boxes(things())", "select=boxes(things!inner(id))"):
+        assert compiled(deep), "others may"
+        with pytest.raises(ApiError) as caught:
+            compiled(deep, sight=shallow)
+        assert (caught.value.status, caught.value.code) == (400, "54001")
+
+
 def test_an_unknown_relationship_is_told_with_those_that_the_caller_may_see():
     with pytest.raises(ApiError) as caught:
         compiled("select=*,crates(*)")

@@ -41,16 +41,24 @@ def test_each_role_may_what_the_one_below_may():
 
 def test_a_viewer_looks_and_keeps_their_own_account():
     changes = {can for can in allowed(Role.VIEWER) if not can.startswith("read ")}
-    assert {can for can in changes if not is_own(can)} == {"call rpc/why"}
+    assert {can for can in changes if not is_own(can)} == {"call rpc/why", "connect public_channels"}
     for relation in ("devices", "jobs", "job_assignments", "tasks", "events", "alerts", "status", "stream"):
         assert may(Role.VIEWER, Verb.READ, relation)
+
+
+def test_a_viewer_sees_nothing_of_the_people_whom_films_and_alarms_are_for():
+    for relation in ("render_queue.gfx_data", "render_files", "alarm"):
+        assert relation in RELATIONS
+        assert not may(Role.VIEWER, Verb.READ, relation)
 
 
 def test_an_operator_commands_the_farm_and_nobodys_account():
     for relation in ("jobs", "devices", "job_assignments", "pcs"):
         assert may(Role.OPERATOR, Verb.CREATE, relation)
         assert may(Role.OPERATOR, Verb.UPDATE, relation)
-    assert not any(can.endswith((" accounts", " sessions")) for can in allowed(Role.OPERATOR))
+    for relation in ("accounts", "sessions", "keys", "audit", "erasures"):
+        assert relation in RELATIONS
+        assert not any(may(Role.OPERATOR, verb, relation) for verb in Verb)
 
 
 def test_an_admin_keeps_accounts_and_ends_sessions_of_others():
@@ -68,7 +76,7 @@ def test_no_key_touches_people(role):
 
 def test_whoever_another_issuer_knows_and_has_no_role_sees_nothing_of_the_farm():
     assert "read me" in allowed(Role.AUTHENTICATED)
-    assert all(map(is_own, allowed(Role.AUTHENTICATED)))
+    assert all(map(is_own, allowed(Role.AUTHENTICATED) - {"connect public_channels"}))
 
 
 def test_nobody_is_an_agent():

@@ -12,7 +12,7 @@ from drover.readmodel.relation import Relation
 from drover.service.api_keys import Role
 from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.permissions import TABLE, Permissions, Verb, check_columns, check_own, demand
+from drover.web.permissions import PUBLIC_CHANNELS, TABLE, Permissions, Verb, check_columns, check_own, demand
 from drover.web.postgrest.sight import Sight
 from tests.settings import load
 
@@ -46,6 +46,8 @@ def test_the_key_that_is_in_every_phone_reads_work_beats_reports_and_no_more():
         "update devices",
         "update job_assignments",
         "connect agent",
+        "connect public_channels",
+        "create evidence",
     }
 
 
@@ -55,6 +57,7 @@ def test_it_creates_jobs_only_where_a_setting_says_so():
         "DROVER_NATS_URL": "nats://n",
         "DROVER_POSTGRES_URL": "postgresql://p",
         "DROVER_JWT_SECRETS": "s" * 32,
+        "DROVER_ANON": "agent",
     }
     permissions = Permissions.of(load(environment | {"DROVER_ANON_MAY_CREATE_JOBS": "1"}))
     assert allowed(ANON, permissions) == allowed(ANON) | {"create jobs"}
@@ -64,7 +67,7 @@ def test_it_creates_jobs_only_where_a_setting_says_so():
 
 def test_a_key_of_one_device_is_for_that_one():
     assert allowed(DEVICE) == allowed(ANON) | {"call rpc/why"}
-    for can in allowed(DEVICE) - {"read jobs"}:
+    for can in allowed(DEVICE) - {"read jobs", "connect public_channels"}:
         verb, relation = can.split()
         grant = PERMISSIONS.demand(DEVICE, relation, Verb(verb))
         assert grant.own
@@ -118,7 +121,7 @@ def test_sight_is_what_may_be_read_and_whose():
         "events": relation("events"),
     }
     farm = {name: known[name] for name in ("devices", "jobs", "job_assignments")}
-    assert PERMISSIONS.sight(ANON, known) == Sight(farm)
+    assert PERMISSIONS.sight(ANON, known) == Sight(farm, depth_max=1, bytes_max=4 * 1024 * 1024)
     assert PERMISSIONS.sight(OFFICE, known) == Sight(known)
     only = {"devices": {"id": DEVICE_ID}, "job_assignments": {"device_id": DEVICE_ID}}
     assert PERMISSIONS.sight(DEVICE, known) == Sight(farm, only)
@@ -141,9 +144,46 @@ def test_a_setting_says_what_the_anon_key_may_do(level, reads, reports, creates)
     assert permissions.may(anon, "jobs", Verb.READ) is reads
     assert permissions.may(anon, "job_assignments", Verb.UPDATE) is reports
     assert permissions.may(anon, "agent", Verb.CONNECT) is reports
+    assert permissions.may(anon, PUBLIC_CHANNELS, Verb.CONNECT) is reads
     for relation in ("devices", "jobs", "job_assignments"):
         assert permissions.may(anon, relation, Verb.CREATE) is creates
     assert permissions.may(anon, "jobs", Verb.UPDATE) is creates
     if reports:  # dashboards with the anon key move and reset phones, if they may create them
         assert (permissions.demand(anon, "devices", Verb.UPDATE).columns is None) is creates
     assert not permissions.may(anon, "users", Verb.READ)
+
+
+@pytest.mark.req("SE-02")
+@pytest.mark.parametrize(
+    ("level", "relation", "verb", "needed"),
+    [
+        ("off", "jobs", Verb.READ, "read"),
+        ("off", "devices", Verb.UPDATE, "agent"),
+        ("off", "agent", Verb.CONNECT, "agent"),
+        ("off", PUBLIC_CHANNELS, Verb.CONNECT, "read"),
+        ("read", "job_assignments", Verb.UPDATE, "agent"),
+        ("agent", "devices", Verb.CREATE, "full"),
+    ],
+)
+def test_a_refused_anon_caller_learns_which_level_is_needed_and_what_to_do_instead(level, relation, verb, needed):
+    with pytest.raises(ApiError) as caught:
+        Permissions(anon=level).demand(ANON, relation, verb)
+    assert (caught.value.status, caught.value.code) == (403, "42501")
+    assert f"DROVER_ANON={needed}," in caught.value.hint
+    assert "`drover key enrol`" in caught.value.hint
+    with pytest.raises(ApiError) as other:
+        Permissions(anon=level).demand(DEVICE, "users", verb)
+    assert other.value.hint is None, "the setting is not about other keys"
+
+
+@pytest.mark.req("SE-02")
+def test_no_level_is_named_for_what_the_anon_key_may_do_at_none():
+    with pytest.raises(ApiError) as caught:
+        PERMISSIONS.demand(ANON, "users", Verb.READ)
+    assert caught.value.hint is None
+    with pytest.raises(ApiError) as caught:
+        check_columns(PERMISSIONS.demand(ANON, "devices", Verb.UPDATE), ["pc_id"])
+    assert "DROVER_ANON=full," in caught.value.hint
+    with pytest.raises(ApiError) as caught:
+        check_columns(PERMISSIONS.demand(ANON, "job_assignments", Verb.UPDATE), ["device_id"])
+    assert caught.value.hint is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.web.ratelimit import ALLOWED, Limiter, Refused, too_many
+from drover.web.ratelimit import ALLOWED, Limited, Limiter, Refused
 
 
 class Clock:
@@ -143,5 +143,5 @@ def test_forgetting_a_full_bucket_changes_no_answer(steps, rate, burst):
 @pytest.mark.req("DF-19")
 @pytest.mark.parametrize(("wait_s", "header"), [(0.01, "1"), (1.0, "1"), (1.2, "2"), (300.0, "300"), (0.0, "1")])
 def test_429_says_in_whole_seconds_when_to_come_back(wait_s, header):
-    error = too_many(wait_s)
+    error = Limited(wait_s, "device")
     assert (error.status, error.code, error.headers["Retry-After"]) == (429, "RATE_LIMITED", header)

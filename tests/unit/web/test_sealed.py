@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
@@ -12,7 +14,7 @@ from drover.web.errors import ApiError
 from drover.web.postgrest import sealed
 from drover.web.postgrest.compile import compile_query
 from drover.web.postgrest.grammar import parse_query
-from drover.web.postgrest.sealed import open_answer, plan_opening
+from drover.web.postgrest.sealed import Open, open_answer, plan_opening
 from drover.web.postgrest.sight import Sight
 
 LETTERS = Relation(
@@ -40,11 +42,15 @@ class Torn(DroverError):
     pass
 
 
-def unseal(relation: str, column: str, text: str) -> bytes:
-    assert (relation, column) == ("letters", "text")
-    if text == "torn":
-        raise Torn("it is torn")
-    return msgspec.json.encode({"said": text})
+async def unseal(texts: Sequence[str]) -> Open:
+    def open_(relation: str, column: str, text: str) -> bytes:
+        assert (relation, column) == ("letters", "text")
+        assert text in texts, "its key was fetched"
+        if text == "torn":
+            raise Torn("it is torn")
+        return msgspec.json.encode({"said": text})
+
+    return open_
 
 
 async def opened(relation: Relation, select: str, rows: object) -> object:

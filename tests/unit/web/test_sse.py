@@ -226,3 +226,15 @@ async def test_the_number_of_streams_has_a_bound_and_they_leave_with_the_sockets
     assert len(streams) == 0
     with pytest.raises(ApiError):  # there is room, but the server is about to stop
         streams.check_room()
+
+
+@pytest.mark.req("SE-01")
+async def test_a_stream_ends_when_the_process_cannot_check_keys_any_more():
+    line, source, known = Line(), Source(), [True]
+    session = StreamSession(source.chunks(), line, knows=lambda: known[0], heartbeat_s=0.01)
+    async with running(session, line) as task:
+        source.tell("a")
+        await eventually(lambda: b"a" in line.written)
+        known[0] = False
+        await task
+    assert line.written.endswith(bye(sse.CUT_OFF, "id-a"))

@@ -134,3 +134,26 @@ async def test_a_process_that_must_load_its_state_again_is_not_handed_a_partitio
         assert peers.ready == {"p0"}
         await lease.release()  # after a term; its state may be void
         assert peers.ready == set(), "it is announced again when its state is loaded and it asks for the lease"
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_stop_that_comes_together_with_a_change_is_not_lost(turns):
+    """In Python 3.11 `asyncio.wait_for` swallows a cancellation if its result is there in the same turn of the loop."""
+    peers = Peers("bank", "a", ["p0"])
+    announced = asyncio.Event()
+
+    class Client:
+        async def publish(self, subject, body):
+            announced.set()
+
+    announcing = asyncio.create_task(peers._keep_announcing(Client()))
+    peers.enlist("p0")
+    await announced.wait()
+    await asyncio.sleep(0)  # it waits for the next change
+    peers.withdraw("p0")
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    announcing.cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert announcing.cancelled()

@@ -42,18 +42,45 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* What each service is: whether it reads the database, serves people and agents, calls out; and which secrets it
-has. `inner`: it reads the database, but checks no keys. */}}
+{{/* What each service is: whether it reads the database, serves people and agents, calls out, reads or writes the
+archive; and which secrets it has. tools/service_secrets.py decides about secrets, with the reasons; a test compares. */}}
 {{- define "drover.traits" -}}
-scheduler: {database: false, edge: false, outside: false, secrets: []}
-gateway: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
-render: {database: false, edge: false, outside: false, secrets: []}
-cleanup: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys, cron_secrets]}
-reminder: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
-notifier: {database: false, edge: false, outside: true, secrets: []}
-projector: {database: true, edge: false, outside: false, secrets: []}
-archiver: {database: true, inner: true, edge: false, outside: false, secrets: []}
-api: {database: true, edge: true, outside: true, secrets: [identity_secrets, sealing_keys]}
+scheduler: {database: false, edge: false, outside: false, archive: reads, secrets: []}
+gateway: {database: true, edge: true, outside: true, archive: reads, secrets: [render_sealing_keys, reminder_sealing_keys]}
+render: {database: false, edge: false, outside: false, archive: reads, secrets: []}
+cleanup: {database: true, edge: true, outside: true, archive: reads, secrets: [cron_secrets]}
+reminder: {database: true, edge: true, outside: true, archive: reads, secrets: [reminder_sealing_keys]}
+notifier: {database: false, edge: false, outside: true, archive: "", secrets: []}
+projector: {database: true, edge: false, outside: false, archive: reads, secrets: []}
+archiver: {database: true, edge: false, outside: false, archive: writes, secrets: []}
+api: {database: true, edge: true, outside: true, archive: reads, secrets: [identity_secrets, identity_sealing_keys, reminder_sealing_keys]}
+{{- end -}}
+
+{{/* The files that a container gets, each with its setting: {root, natsUser, database, edge, archive, secrets,
+secretSettings}. */}}
+{{- define "drover.files" -}}
+{{- $values := .root.Values -}}
+{{- if .natsUser }}
+nats_url_{{ .natsUser }}: DROVER_NATS_URL
+nats_url_system: DROVER_NATS_SYSTEM_URL
+{{- end }}
+{{- if .database }}
+postgres_url: DROVER_POSTGRES_URL
+{{- end }}
+{{- range .secrets }}
+{{ . }}: DROVER_{{ upper . }}
+{{- end }}
+{{- if and .edge $values.keysOfBefore }}
+jwt_secrets: DROVER_JWT_SECRETS
+{{- end }}
+{{- if and .archive $values.archive.bucket $values.archive.hasKey }}
+{{- $key := ternary "archive_s3" "archive_reader_s3" (eq .archive "writes") }}
+{{ $key }}_key_id: DROVER_ARCHIVE_S3_KEY_ID
+{{ $key }}_secret: DROVER_ARCHIVE_S3_SECRET
+{{- end }}
+{{- range $name, $key := .secretSettings }}
+{{ $key }}: {{ $name }}
+{{- end }}
 {{- end -}}
 
 {{- define "drover.podSecurity" -}}
@@ -70,7 +97,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Of a container: {root, natsUser, database, secrets, settings, secretSettings}. */}}
+{{/* Of a container: {root, natsUser, database, edge, archive, secrets, settings, secretSettings}. */}}
 {{- define "drover.env" -}}
 {{- $values := .root.Values -}}
 {{- if $values.nats.caSecret }}
@@ -78,30 +105,29 @@ capabilities: {drop: [ALL]}
 {{- end }}
 - name: DROVER_INSTANCE
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
-- {name: DROVER_NATS_URL_FILE, value: /run/secrets/drover/nats_url_{{ .natsUser }}}
-- {name: DROVER_NATS_SYSTEM_URL_FILE, value: /run/secrets/drover/nats_url_system}
-{{- if and .database (not .inner) }}
-- {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/jwt_secrets}
-{{- else }}
-# It answers nobody whose key it would have to check, so it has no secret with which keys could be made.
-- {name: DROVER_JWT_SECRETS_FILE, value: /run/secrets/drover/inner_secrets}
+{{- range $file, $setting := fromYaml (include "drover.files" .) }}
+- {name: {{ $setting }}_FILE, value: /run/secrets/drover/{{ $file }}}
 {{- end }}
-{{- if .root.Values.archive.claim }}
-- {name: DROVER_ARCHIVE, value: /archive}
-{{- end }}
-{{- if .database }}
-- {name: DROVER_POSTGRES_URL_FILE, value: /run/secrets/drover/postgres_url}
-{{- else }}
+{{- if not .database }}
 # It opens no connection to a database, and the network policy would not let it.
 - {name: DROVER_POSTGRES_URL, value: "postgresql://nobody@127.0.0.1:1/nothing"}
 {{- end }}
-{{- range .secrets }}
-- {name: DROVER_{{ upper . }}_FILE, value: /run/secrets/drover/{{ . }}}
+{{- if .archive }}
+{{- with $values.archive.claim }}
+- {name: DROVER_ARCHIVE, value: /archive}
 {{- end }}
-{{- range $name, $key := .secretSettings }}
-- {name: {{ $name }}_FILE, value: /run/secrets/drover/{{ $key }}}
+{{- with $values.archive.bucket }}
+- {name: DROVER_ARCHIVE, value: {{ . | quote }}}
 {{- end }}
-{{- range $name, $value := .settings }}
+{{- with $values.archive.endpoint }}
+- {name: DROVER_ARCHIVE_S3_ENDPOINT, value: {{ . | quote }}}
+{{- end }}
+{{- with $values.archive.region }}
+- {name: DROVER_ARCHIVE_S3_REGION, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
+{{- /* Without the archive a service must not be told that commits leave NATS: it would refuse to start. */}}
+{{- range $name, $value := ternary .settings (omit .settings "DROVER_LOG_KEEP") (ne .archive "") }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
 {{- end }}
 {{- end -}}
@@ -112,8 +138,8 @@ capabilities: {drop: [ALL]}
 {{- if .root.Values.nats.caSecret }}
 - {name: nats-ca, mountPath: /run/drover-ca, readOnly: true}
 {{- end }}
-{{- if .root.Values.archive.claim }}
-- {name: archive, mountPath: /archive, readOnly: {{ ne .natsUser "archiver" }}}
+{{- if and .archive .root.Values.archive.claim }}
+- {name: archive, mountPath: /archive, readOnly: {{ ne .archive "writes" }}}
 {{- end }}
 {{- end -}}
 
@@ -123,21 +149,8 @@ capabilities: {drop: [ALL]}
     secretName: {{ .root.Values.secret }}
     defaultMode: 0440
     items:
-      - {key: nats_url_{{ .natsUser }}, path: nats_url_{{ .natsUser }}}
-      - {key: nats_url_system, path: nats_url_system}
-{{- if and .database (not .inner) }}
-      - {key: jwt_secrets, path: jwt_secrets}
-{{- else }}
-      - {key: inner_secrets, path: inner_secrets}
-{{- end }}
-{{- if .database }}
-      - {key: postgres_url, path: postgres_url}
-{{- end }}
-{{- range .secrets }}
-      - {key: {{ . }}, path: {{ . }}}
-{{- end }}
-{{- range $name, $key := .secretSettings }}
-      - {key: {{ $key }}, path: {{ $key }}}
+{{- range $file, $setting := fromYaml (include "drover.files" .) }}
+      - {key: {{ $file }}, path: {{ $file }}}
 {{- end }}
 - name: tmp
   emptyDir: {sizeLimit: {{ .tmpSizeLimit | default "64Mi" }}}
@@ -147,10 +160,10 @@ capabilities: {drop: [ALL]}
     secretName: {{ .root.Values.nats.caSecret }}
     items: [{key: ca.crt, path: ca.crt}]
 {{- end }}
-{{- if .root.Values.archive.claim }}
+{{- if and .archive .root.Values.archive.claim }}
 - name: archive
   persistentVolumeClaim:
     claimName: {{ .root.Values.archive.claim }}
-    readOnly: {{ ne .natsUser "archiver" }}
+    readOnly: {{ ne .archive "writes" }}
 {{- end }}
 {{- end -}}

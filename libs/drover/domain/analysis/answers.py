@@ -1,4 +1,5 @@
-"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
+"""Makes the answer to a command from the events that it recorded, and from nothing else. So a repeated command gets the
+same answer."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _registered(event: e.UserRegistered, events: Sequence[e.AnalysisEvent]) -> d
 
 
 def _changed(event: Any, events: Sequence[e.AnalysisEvent]) -> dict[str, Any]:
-    """Answer a change of a user with the id and only those fields that the change has set."""
+    """Answer a command that changed a user: with the user's id, and with the new values of the changed fields only."""
     told: dict[str, Any] = {"id": event.user_id, "updated_at": event.at}
     for other in events:
         if isinstance(other, e.UserTierChanged):

@@ -45,13 +45,14 @@ def cleanup(analyses: Analyses, command: Cleanup, now: datetime) -> Decision:
 
 
 def asked_for(run_id: str | None, *, joined: bool) -> dict[str, object]:
-    """Answer a request for a cleanup with the id of its run. `joined`: the run was already running when the caller
-    asked."""
+    """Answer a request for a cleanup with the id of its run. `joined`: the request started no new run, because the run
+    was already running or had already ended."""
     return {"run_id": run_id, "joined": joined}
 
 
 def follow_up(*steps: Step[Analyses]) -> Callable[[Analyses, datetime], Decision]:
-    """Continue a decision: take these steps first, then the next steps of the running cleanup."""
+    """Make a function for `Decision.then` that continues a decision: it takes these steps first, then the next steps of
+    the running cleanup."""
     return take_steps((*steps, clean_on), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
@@ -94,12 +95,12 @@ def _finish(analyses: Analyses, run: Run, now: datetime) -> list[Event]:
         message = f"Failed to cleanup {run.skipped} stalled tests: they cannot be refunded now"
         return [finished, *_alarm(analyses, message, now, run_id=run.run_id, skipped=run.skipped)]
     if analyses.blocked.first() is not None:
-        return [finished]  # this run did not try tests that another skipped a moment ago: the alert stays
-    return [finished, *resolve_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, "a clean run")]
+        return [finished]  # tests that an earlier run skipped still wait for a refund, so the alert stays
+    return [finished, *resolve_alert(analyses, CLEANUP_FAILED, CLEANUP, "a clean run")]
 
 
 def _alarm(analyses: Analyses, message: str, now: datetime, **details: Any) -> list[Event]:
-    return raise_alert(analyses.alerts, CLEANUP_FAILED, CLEANUP, message, now, **details)
+    return raise_alert(analyses, CLEANUP_FAILED, CLEANUP, message, now, **details)
 
 
 def report_cleanup_failed(analyses: Analyses, command: ReportCleanupFailed, now: datetime) -> Decision:

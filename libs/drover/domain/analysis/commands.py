@@ -7,9 +7,11 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.alert_handling import AlertCommand
 from drover.domain.analysis.policy import TIMEOUT_DEFAULT_S
 from drover.domain.analysis.state import TestStatus
 from drover.domain.decider import Command, Tick
+from drover.domain.limited_callers import ReportLimited
 
 CRON: Final = "cron"
 MANUAL: Final = "manual"
@@ -47,6 +49,8 @@ class ChangeUser(Command):
 class StartTest(Command):
     test_id: str
     user_id: str
+    quota: int | None = None
+    """How many events the user may cause in a day. None: no limit."""
 
 
 class CompleteTest(Command):
@@ -123,5 +127,7 @@ AnalysisCommand = (
     | Cleanup
     | GetCleanupRun
     | ReportCleanupFailed
+    | ReportLimited
+    | AlertCommand
     | Tick
 )

@@ -37,7 +37,7 @@ def _test(analyses: Analyses, test_id: str) -> list[Event]:
 
 
 def _alert(analyses: Analyses, key: str) -> list[Event]:
-    return expire_alert(analyses.alerts, key)
+    return expire_alert(analyses, key)
 
 
 _FIRE: Final[dict[str, Callable[[Analyses, str], list[Event]]]] = {"t": _test, "l": _alert}

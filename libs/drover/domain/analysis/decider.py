@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+from drover.domain import alert_handling
 from drover.domain.analysis import commands as c
 from drover.domain.analysis.answers import answer
 from drover.domain.analysis.cleanup import cleanup, get_cleanup_run, report_cleanup_failed
@@ -18,12 +19,14 @@ from drover.domain.analysis.state import Analyses
 from drover.domain.analysis.users import change_user, register_user
 from drover.domain.analysis.validation import validate
 from drover.domain.decider import Command, Decider, Decision, Tick
+from drover.domain.limited_callers import ReportLimited, report_limited
+from drover.domain.quota import within_quota
 from drover.domain.rules import decide_by
 
 _DECIDE: Final[dict[type[Command], Callable[[Analyses, Any, datetime], Decision]]] = {
     c.RegisterUser: register_user,
     c.ChangeUser: change_user,
-    c.StartTest: start_test,
+    c.StartTest: within_quota(start_test),
     c.CompleteTest: complete_test,
     c.FailTest: fail_test,
     c.RecordTest: record_test,
@@ -31,6 +34,8 @@ _DECIDE: Final[dict[type[Command], Callable[[Analyses, Any, datetime], Decision]
     c.Cleanup: cleanup,
     c.GetCleanupRun: get_cleanup_run,
     c.ReportCleanupFailed: report_cleanup_failed,
+    ReportLimited: report_limited,
+    **alert_handling.RULES,
     Tick: tick,
 }
 
@@ -44,5 +49,5 @@ ANALYSIS: Final = Decider(
     commands=c.AnalysisCommand,
     events=AnalysisEvent,
     state=Analyses,
-    image_migrations={"e10f46da5a3538b3": None},
+    image_migrations={"e10f46da5a3538b3": None, "8a6a1aeb4b5e194b": None, "d47d6c6b460ba125": None},
 )

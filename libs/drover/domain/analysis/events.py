@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.alerts import (
+    AlertAcknowledged,
+    AlertRaised,
+    AlertResolved,
+    AlertSnoozed,
+    AlertSnoozeEnded,
+)
 from drover.domain.event import Event, TermStarted
 
 
@@ -101,7 +107,7 @@ class TestRefunded(Event):
 
 
 class TestSkipped(Event):
-    """The test should have failed, but cannot be refunded now. It stays `processing`."""
+    """The test was to be failed and refunded, but its user cannot get a refund now. It stays `processing`."""
 
     test_id: str
     user_id: str
@@ -128,16 +134,17 @@ class TestArchived(Event):
 
 
 class CleanupRunStarted(Event):
-    """A cleanup started. It handles every running test that was started before the limit of its user's tier."""
+    """A cleanup started. It handles every running test that was started before `started_before`, or before the time
+    that `tiers_started_before` has for its user's tier."""
 
     run_id: str
     trigger: str
-    """`cron` or `manual`."""
+    """Who requested the cleanup: `cron` or `manual`."""
     scheduled_for: datetime | None
     """The scheduled time of a run by cron."""
     started_before: datetime
     tiers_started_before: dict[str, datetime]
-    """By tier: tests started before this time are stalled. Only for tiers with a limit of their own."""
+    """For each tier with a time limit of its own: tests that were started before this time are stalled."""
     notify: bool
     """Whether to notify the users whose tests the cleanup refunds."""
 
@@ -182,4 +189,7 @@ AnalysisEvent = (
     | UserNotificationRequested
     | AlertRaised
     | AlertResolved
+    | AlertAcknowledged
+    | AlertSnoozed
+    | AlertSnoozeEnded
 )

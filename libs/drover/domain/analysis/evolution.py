@@ -198,4 +198,9 @@ _EVOLVE: Final[dict[type, Callable[[Analyses, Any], None]]] = {
     **alerts.EVOLVE,
 }
 
-evolve: Final = evolve_by(_EVOLVE)
+_apply: Final = evolve_by(_EVOLVE)
+
+
+def evolve(analyses: Analyses, event: e.AnalysisEvent) -> Analyses:
+    analyses.use.note(event)
+    return _apply(analyses, event)

@@ -1,5 +1,6 @@
-"""Makes a state of one ended test, from its row in the read model. With it the rules answer reports about a test that
-the state has forgotten as they would have answered before."""
+"""Makes a state that has only one ended test, from the test's row in the read model. The decider's own state forgets
+ended tests after a while. With the state made here, the rules answer a late report as they would have answered it
+before."""
 
 from __future__ import annotations
 

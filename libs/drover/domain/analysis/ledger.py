@@ -19,8 +19,8 @@ def charge(user: User, test_id: str) -> list[Event]:
 
 
 def why_no_refund(user: User) -> str | None:
-    """Return why the user cannot get a refund now, or None. Reports of workers and cleanups fail a test only together
-    with its refund."""
+    """Return why the user cannot get a refund now; None if they can. A report of a worker, or a cleanup, fails a test
+    only if it can refund it in the same commit."""
     if user.frozen:
         return FROZEN
     return FULL if user.remaining >= REMAINING_MAX else None

@@ -51,7 +51,7 @@ def fail_test(analyses: Analyses, command: FailTest, now: datetime) -> Decision:
         return test
     user = analyses.users[test.user_id]
     if reason := why_no_refund(user):
-        # The worker may retry, and a cleanup will; recording the refusal once is enough.
+        # Record this refusal only once: the worker may report the failure again, and each cleanup tries again.
         skipped = TestSkipped(test.test_id, test.user_id, reason, None)
         rejection = skipped_rejection(skipped)
         return Decision(rejection=rejection) if test.skipped == reason else refuse_recording(rejection, skipped)

@@ -46,6 +46,7 @@ NOTICES_MAX: Final = 20
 RUNS_REMEMBERED_MAX: Final = 256
 """How many finished cleanups the decider remembers. The read model keeps all of them."""
 RUNS_USERS_MAX: Final = 50_000
-"""How many users of finished cleanups the decider remembers in all. It always remembers the last cleanup."""
+"""How many users the decider remembers, summed over all finished cleanups. The last cleanup is always remembered, with
+all its users."""
 USERS_PER_ANSWER_MAX: Final = 1000
 """The maximum number of users in one answer about a cleanup. Callers get the others by an offset."""

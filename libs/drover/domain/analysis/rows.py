@@ -27,7 +27,7 @@ def record_test(analyses: Analyses, command: RecordTest, now: datetime) -> Decis
         return unknown_user(command.user_id)
     if refusal := why_no_start(analyses, user, command.test_id):
         return refusal
-    # If the start is in the future, the caller's clock is wrong.
+    # A start in the future means that the caller's clock is wrong, so our time is taken.
     created_at = now if command.created_at is None else min(command.created_at, now).astimezone(UTC)
     ended = [] if command.status is TestStatus.PROCESSING else [_end(command, user.user_id)]
     return accept(TestRecorded(command.test_id, user.user_id, created_at), *ended)
@@ -38,7 +38,8 @@ def change_test(analyses: Analyses, command: ChangeTest, now: datetime) -> Decis
     if status is not None and command.only_if not in (None, status):
         return reject(Code.CONFLICT, f"The test is {status} by now", status=status.value)
     if status is command.status and not refunded:
-        return NOTHING  # already so; but a refunded test is refused below, so that the caller does not refund it again
+        # It has this status already. A refunded test is refused below, or its caller would refund it again.
+        return NOTHING
     found = find_under_way(analyses, command.test_id, command.status)
     return found if isinstance(found, Decision) else accept(_end(command, found.user_id))
 

@@ -7,7 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
+from drover.domain.alerts import Snooze
 from drover.domain.past import Past
+from drover.domain.quota import DailyUse
 from drover.domain.timers import Timers
 
 
@@ -45,7 +47,8 @@ class Underway(msgspec.Struct):
     user_id: str
     started_at: datetime
     skipped: str | None = None
-    """The reason in the last recorded `TestSkipped` of this test. None: no refund of it has failed."""
+    """Why the last attempt to fail and refund this test was impossible (`TestSkipped.reason`). None: there was no such
+    attempt."""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):
@@ -89,11 +92,12 @@ class Analyses(msgspec.Struct):
     tests: dict[str, Underway] = {}
     ended: dict[str, Ended] = {}
     past: Past = msgspec.field(default_factory=Past)
-    """The tests in `ended`."""
+    """Keeps the number of tests in `ended` within its bound: the oldest are archived earlier if there are too many."""
     waiting: dict[str, Timers] = {}
-    """By tier: running tests that no cleanup has found stalled, ordered by start."""
+    """By tier: the running tests that no cleanup has found stalled, each with the time when it was started."""
     blocked: Timers = msgspec.field(default_factory=Timers)
-    """Tests that a cleanup found stalled and had to skip, by the time of the skip. They stay stalled."""
+    """Stalled tests that a cleanup had to skip, because they could not be refunded, each with the time when it was
+    skipped. The next cleanup tries them again."""
     run: Run | None = None
     runs: dict[str, Run] = {}
     """Cleanups that ended recently."""
@@ -102,4 +106,6 @@ class Analyses(msgspec.Struct):
     cron_run: str | None = None
     alerts: dict[str, str] = {}
     """The open alerts: `kind:subject` to the alert's id."""
+    snoozes: dict[str, Snooze] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
+    use: DailyUse = msgspec.field(default_factory=DailyUse)

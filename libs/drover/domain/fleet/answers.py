@@ -1,4 +1,5 @@
-"""The answers to recorded commands, made from their events alone, so that a repeat gets the same answer."""
+"""Makes the answer to a command from the events that it recorded, and from nothing else. So a repeated command gets the
+same answer."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def _changed(event: e.DeviceChanged, _: Sequence[e.FleetEvent]) -> dict[str, Any
 
 
 def _pc(event: e.PcRegistered | e.PcCapacityChanged, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # the command was about a device; its PC was registered with it
+    for other in events:  # if the command was about a device and registered its PC, too, answer with the device
         if isinstance(other, e.DeviceRegistered):
             return _device(other, events)
         if isinstance(other, e.DeviceChanged):
@@ -43,6 +44,7 @@ def _job(event: e.JobCreated, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
         "id": event.job_id,
         **fields_of(JobSpec, event),
         "is_active": event.is_active,
+        "is_scheduled": event.not_before is not None,
         "status": JobStatus.ACTIVE if active else JobStatus.CREATED,
         "created_at": event.at,
         "updated_at": event.at,
@@ -76,7 +78,7 @@ def _succeeded(event: e.AttemptSucceeded, _: Sequence[e.FleetEvent]) -> dict[str
 
 
 def _failed(event: e.AttemptFailed, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # the agent has started the next run by itself
+    for other in events:  # if the agent has already started the next run by itself, answer with that run
         if isinstance(other, e.AttemptStarted) and other.run > event.run:
             return {**_running(other), "retry_count": event.attempt, "error_code": event.code}
     final = next((other for other in events if isinstance(other, e.AttemptFailedFinal)), None)
@@ -102,7 +104,7 @@ def _attempt(event: e.AttemptEvent) -> dict[str, Any]:
 
 
 def _started(event: e.AttemptStarted, events: Sequence[e.FleetEvent]) -> dict[str, Any]:
-    for other in events:  # a final report without an earlier `running`
+    for other in events:  # if the report that started the run also ended it, answer with the end
         if isinstance(other, e.AttemptSucceeded):
             return _succeeded(other, events)
         if isinstance(other, e.AttemptFailed):

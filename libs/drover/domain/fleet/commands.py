@@ -6,9 +6,11 @@ from datetime import datetime
 
 import msgspec
 
+from drover.domain.alert_handling import AlertCommand
 from drover.domain.decider import Command, Tick
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.policy import PC_CAPACITY_DEFAULT
+from drover.domain.limited_callers import ReportLimited
 
 
 class RegisterPc(Command):
@@ -96,6 +98,26 @@ class ResumeJob(Command):
     job_id: str
 
 
+class PrioritizeJob(Command):
+    """Set the priority of an open job."""
+
+    job_id: str
+    priority: int
+
+
+class RunJobNext(Command):
+    """Put a waiting job before all others. The ACTIVE job goes on."""
+
+    job_id: str
+
+
+class ScheduleJob(Command):
+    """Let an open job that is not ACTIVE wait for a time of the wall clock. None: it may start at once."""
+
+    job_id: str
+    not_before: datetime | None
+
+
 class DeactivateJob(Command):
     job_id: str
 
@@ -105,7 +127,7 @@ class CancelJob(Command):
 
 
 class AssignJob(Command):
-    """Assign a device to a job by name."""
+    """Assign a job to a device that the caller names."""
 
     assignment_id: str
     job_id: str
@@ -143,6 +165,12 @@ class Report(Command):
     """The device that the caller's API key is bound to, if any. Such a key may report for that device only."""
     only_if: str | None = None
     """The status that the assignment must have, or the report is refused. None: any status."""
+    names_run: bool = False
+    """Whether the agent itself sent the number of the run. If not, the edge took the run from the row that the
+    request's filters matched, which proves nothing about the caller."""
+    farm_is_open: bool = False
+    """Whether everybody may end jobs (`DROVER_ANON=full`), so that one report is enough to end one. Only the edge sets
+    this field and `names_run`; a client cannot."""
 
 
 class ReportRunning(Report):
@@ -157,7 +185,7 @@ class ReportRunning(Report):
     error_message: str | None = None
     retry_count: int | None = None
     by_pc: bool = False
-    """Whether the runner of a PC reports. It need not report progress."""
+    """Whether the report comes from the runner of a PC. A runner need not report progress."""
 
 
 class ReportCompleted(Report):
@@ -170,7 +198,8 @@ class ReportCompleted(Report):
     completed_at: datetime | None = None
     error_code: str | None = None
     infers: bool = False
-    """Whether missing fields are filled in: progress is 100, and the duration follows from the times."""
+    """Whether the report may leave out two fields: progress is then 100, and the duration is computed from the
+    times."""
 
 
 class ReportPending(Report):
@@ -198,7 +227,7 @@ class FireOverdue(Command):
 
 
 class ReportThrottled(Command):
-    """Record that the HTTP server for agents blocked a device, which had gone on after three answers with status
+    """Record that the gateway blocked a device, because it went on sending requests after three answers with status
     429."""
 
     device_id: str
@@ -217,6 +246,9 @@ FleetCommand = (
     | CreateJob
     | PauseJob
     | ResumeJob
+    | PrioritizeJob
+    | RunJobNext
+    | ScheduleJob
     | DeactivateJob
     | CancelJob
     | AssignJob
@@ -230,5 +262,7 @@ FleetCommand = (
     | ReportDeviceError
     | FireOverdue
     | ReportThrottled
+    | ReportLimited
+    | AlertCommand
     | Tick
 )

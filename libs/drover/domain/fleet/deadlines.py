@@ -1,4 +1,5 @@
-"""What happens at the deadlines of the fleet: those of offers, attempts, retries, errors, holds, jobs and alerts."""
+"""What happens at the deadlines of the fleet: those of offers, attempts, retries, errors, holds, jobs,
+schedules and alerts."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from drover.domain.fleet.events import (
     DeviceHoldEnded,
     DeviceReleased,
     JobArchived,
+    JobCameDue,
     JobExpired,
     PcHoldEnded,
 )
@@ -61,21 +63,26 @@ def _job(fleet: Fleet, job_id: str, now: datetime) -> list[Event]:
     job = fleet.jobs[job_id]
     if job.has_ended:
         return [JobArchived(job_id)]
-    return [JobExpired(job_id, unreached(fleet, job)), *resolve_alert(fleet.alerts, POISON_JOB, job_id, "expired")]
+    return [JobExpired(job_id, unreached(fleet, job)), *resolve_alert(fleet, POISON_JOB, job_id, "expired")]
+
+
+def _schedule(fleet: Fleet, job_id: str, now: datetime) -> list[Event]:
+    return [JobCameDue(job_id)]
 
 
 def _pc(fleet: Fleet, pc_id: str, now: datetime) -> list[Event]:
-    return [PcHoldEnded(pc_id), *resolve_alert(fleet.alerts, HOST_FAILING, pc_id, "tried again")]
+    return [PcHoldEnded(pc_id), *resolve_alert(fleet, HOST_FAILING, pc_id, "tried again")]
 
 
 def _alert(fleet: Fleet, key: str, now: datetime) -> list[Event]:
-    return expire_alert(fleet.alerts, key)
+    return expire_alert(fleet, key)
 
 
 _FIRE: Final[dict[str, Callable[[Fleet, str, datetime], list[Event]]]] = {
     "a": _assignment,
     "d": _device,
     "j": _job,
+    "s": _schedule,
     "p": _pc,
     "l": _alert,
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+from drover.domain import alert_handling
 from drover.domain.decider import Command, Decider, Decision, Tick
 from drover.domain.fleet import commands as c
 from drover.domain.fleet.answers import answer
@@ -20,7 +21,10 @@ from drover.domain.fleet.jobs import (
     create_job,
     deactivate_job,
     pause_job,
+    prioritize_job,
     resume_job,
+    run_job_next,
+    schedule_job,
 )
 from drover.domain.fleet.presence import (
     clear_condition,
@@ -40,6 +44,7 @@ from drover.domain.fleet.reports import (
 )
 from drover.domain.fleet.state import Fleet
 from drover.domain.fleet.validation import validate
+from drover.domain.limited_callers import ReportLimited, report_limited
 from drover.domain.rules import decide_by
 
 _DECIDE: Final[dict[type[Command], Callable[[Fleet, Any, datetime], Decision]]] = {
@@ -55,6 +60,9 @@ _DECIDE: Final[dict[type[Command], Callable[[Fleet, Any, datetime], Decision]]] 
     c.CreateJob: create_job,
     c.PauseJob: pause_job,
     c.ResumeJob: resume_job,
+    c.PrioritizeJob: prioritize_job,
+    c.RunJobNext: run_job_next,
+    c.ScheduleJob: schedule_job,
     c.DeactivateJob: deactivate_job,
     c.CancelJob: cancel_job,
     c.AssignJob: assign_job,
@@ -68,6 +76,8 @@ _DECIDE: Final[dict[type[Command], Callable[[Fleet, Any, datetime], Decision]]] 
     c.ReportDeviceError: report_device_error,
     c.ReportThrottled: report_throttled,
     c.FireOverdue: tick,
+    ReportLimited: report_limited,
+    **alert_handling.RULES,
     Tick: tick,
 }
 
@@ -81,6 +91,6 @@ FLEET: Final = Decider(
     commands=c.FleetCommand,
     events=FleetEvent,
     state=Fleet,
-    image_migrations={"4a7177b8895f0eb2": None},
+    image_migrations={"4a7177b8895f0eb2": None, "1bcaacd7332b8dd9": None, "313b76b0095f282b": None},
     version=6,
 )

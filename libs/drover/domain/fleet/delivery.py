@@ -34,7 +34,7 @@ def send_attempt(fleet: Fleet, command: SendAttempt, now: datetime) -> Decision:
         return _taken_back(command)  # also if it already runs: the agent must not start it again
     job = fleet.jobs[assignment.job_id]
     if not wants(job, fleet.devices[assignment.device_id]):
-        # The job now needs a capability that this device lacks: take it back before it fails there.
+        # The job now needs a capability that this device lacks: take the offer back before the attempt fails.
         return accept(*take_back(job, assignment, "needs"), then=follow_up())
     return accept(_sent(assignment, now))
 
@@ -59,7 +59,7 @@ def claim_for_pc(fleet: Fleet, command: ClaimForPc, now: datetime) -> Decision:
     misplaced = [a for a in offered if not _wanted(fleet, a)]
     events: list[Event] = [DeviceCameOnline(device_id) for device_id in _unheard(fleet, pc)]
     if events:
-        events += resolve_alert(fleet.alerts, HOST_SILENT, pc.pc_id, "heard")
+        events += resolve_alert(fleet, HOST_SILENT, pc.pc_id, "heard")
     events += [event for a in misplaced for event in take_back(fleet.jobs[a.job_id], a, "needs")]
     claiming = _claiming(pc.pc_id, command.max_to_claim, FOLLOW_UP_EVENTS_MAX)
     if events:
@@ -77,7 +77,8 @@ def _wanted(fleet: Fleet, assignment: Assignment) -> bool:
 
 
 def _claiming(pc_id: str, left: int, events_max: int) -> Callable[[Fleet, datetime], Decision]:
-    """Claim offers. When none is left, let `supply` make more, until it has nothing to do."""
+    """Make a decision that claims at most `left` offers of the PC. If no offer waits, it takes the next step of supply
+    instead, which may make offers. Such decisions follow one another until supply has nothing to do."""
 
     def carry_on(fleet: Fleet, now: datetime) -> Decision:
         if events_max <= 0:

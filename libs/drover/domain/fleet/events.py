@@ -6,7 +6,13 @@ from datetime import datetime
 
 import msgspec
 
-from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.alerts import (
+    AlertAcknowledged,
+    AlertRaised,
+    AlertResolved,
+    AlertSnoozed,
+    AlertSnoozeEnded,
+)
 from drover.domain.event import Event, TermStarted
 
 
@@ -21,7 +27,8 @@ class PcCapacityChanged(Event):
 
 
 class PcHeld(Event):
-    """The PC got a pause without work for all its phones, because all of them fail and so the PC itself is at fault."""
+    """All phones of the PC failed, so the PC itself is taken to be at fault. None of its phones gets work until this
+    time."""
 
     pc_id: str
     until: datetime
@@ -73,8 +80,8 @@ class DeviceQuarantined(Event):
 
 
 class DeviceReleased(Event):
-    """The device leaves the status `error`, or is spared it after a failure that was not its fault. Its failures are
-    reset. It is online if it sends signs of life, else offline."""
+    """The device left the status `error`, or was spared it because a failure was not its fault. Its count of failures
+    is 0 again. Its status is busy, online or offline, as if there had been no error."""
 
     device_id: str
     reason: str
@@ -90,12 +97,12 @@ class DeviceReset(Event):
 
 
 class DeviceHeld(Event):
-    """The device did not take its offer: no offers until this time."""
+    """The device did not fetch its offer, or fetched it and did not start it. It gets no offers until this time."""
 
     device_id: str
     until: datetime
     untaken: int
-    """How many offers in a row the device did not take."""
+    """How many offers in a row the device did not fetch or did not start."""
 
 
 class DeviceHoldEnded(Event):
@@ -125,6 +132,11 @@ class JobCreated(Event):
     is_active: bool
     base_reward: float
     target: Target | None
+    priority: int = 0
+    """The priority of the job. Events older than this field have 0: jobs went by their age alone."""
+    not_before: datetime | None = None
+    """The time of the wall clock that the job waits for. Events older than this field have None: jobs could start at
+    once."""
 
 
 class JobActivated(Event):
@@ -145,10 +157,39 @@ class JobPaused(Event):
     reason: str
     """Who paused the job. `admin`: a person. `poison`: three devices failed in the same way."""
     rule: str | None
-    """The name of the error rule by which three devices failed. None: a person paused the job."""
+    """The name of the error rule that three devices failed with. None: a person paused the job."""
 
 
 class JobResumed(Event):
+    job_id: str
+
+
+class JobPrioritized(Event):
+    """A person set the priority of the job. Its place in the queue follows from it again, even if the job had been put
+    first."""
+
+    job_id: str
+    priority: int
+
+
+class JobPutFirst(Event):
+    """A person put the job before all others that wait. It stays there until it is paused, ends or gets a priority, or
+    until another job is put first."""
+
+    job_id: str
+
+
+class JobScheduled(Event):
+    """A person set the time that the job waits for, or let it start at once."""
+
+    job_id: str
+    not_before: datetime | None
+    """A time of the wall clock. None: the job may start at once."""
+
+
+class JobCameDue(Event):
+    """The time that the job waited for has come. Unless it is paused, it is in the queue."""
+
     job_id: str
 
 
@@ -156,12 +197,15 @@ class JobReopened(Event):
     """A deactivated job was opened again, for every device that has not completed it."""
 
     job_id: str
+    not_before: datetime | None = None
+    """The time of the wall clock that the job waits for again, because it has not come yet. Events older than this
+    field have None."""
 
 
 class JobDeactivated(Event):
     job_id: str
     rule: str | None
-    """The name of the error rule that proves the job bad on every device. None: a person deactivated it."""
+    """The name of the error rule of the reports that no device can do the job. None: a person deactivated it."""
     skipped: int = 0
     """How many target devices had no assignment. Events older than this field have 0."""
 
@@ -183,7 +227,7 @@ class JobCompleted(Event):
     completed: int
     failed: int
     skipped: int
-    """How many target devices did not get the job, because they were absent."""
+    """How many target devices have not run the job: they were absent, or their assignment still waits."""
 
 
 class JobArchived(Event):
@@ -302,8 +346,8 @@ class AttemptTimedOut(AttemptEvent):
 
 
 class AttemptRolledBack(AttemptEvent):
-    """The connection to the device was lost during the run. The assignment waits for its device and has used up no
-    attempt."""
+    """Running work was taken back, because its device fell silent or its agent gave the work back. The assignment waits
+    for its device and has used up no attempt."""
 
     reason: str
 
@@ -324,7 +368,11 @@ class AttemptFailedFinal(AttemptEvent):
     rule: str
     message: str | None
     replaced: bool
-    """Whether another device may get the job instead. Then this device does not count toward the target number."""
+    """Whether another device may get the job instead. If so, this device does not count toward the number of devices
+    that the job is for (`Target.count`)."""
+    counts: bool = False
+    """Whether this failure is one of the reports that end the job for all devices once there are `END_REPORTS_MIN` of
+    them. Events older than this field have False: at that time one report ended the job at once."""
 
 
 class StaleReportRefused(AttemptEvent):
@@ -354,6 +402,10 @@ FleetEvent = (
     | JobReturned
     | JobPaused
     | JobResumed
+    | JobPrioritized
+    | JobPutFirst
+    | JobScheduled
+    | JobCameDue
     | JobReopened
     | JobDeactivated
     | JobCancelled
@@ -381,4 +433,7 @@ FleetEvent = (
     | StaleReportRefused
     | AlertRaised
     | AlertResolved
+    | AlertAcknowledged
+    | AlertSnoozed
+    | AlertSnoozeEnded
 )

@@ -16,6 +16,7 @@ from drover.domain.fleet.index import (
 )
 from drover.domain.fleet.naming import name_device
 from drover.domain.fleet.policy import OFFER_ACKED_WITHIN, OFFER_TAKEN_WITHIN
+from drover.domain.fleet.schedule import arm_schedule
 from drover.domain.fleet.state import (
     Assignment,
     AssignmentStatus,
@@ -27,6 +28,7 @@ from drover.domain.fleet.state import (
     Phase,
 )
 from drover.domain.fleet.timer_keys import assignment_timer
+from drover.domain.wall_clock import note_ahead
 
 BY_A_PERSON: Final = "admin"
 """The reason in the event when a person cancels an assignment. The device does not get this job again automatically."""
@@ -34,7 +36,11 @@ BY_A_PERSON: Final = "admin"
 
 def _term_started(fleet: Fleet, event: TermStarted) -> None:
     """Restart the timers of all offers. While the partition had no leader, phones could not fetch or start anything, so
-    their delay does not count against them."""
+    their delay does not count against them. Scheduled jobs follow the wall clock, which may have been set."""
+    note_ahead(fleet, event)
+    for job in fleet.jobs.values():
+        if job.is_scheduled:
+            arm_schedule(fleet, job)
     for assignment in fleet.assignments.values():
         if assignment.phase is Phase.OFFERED:
             fleet.timers.set(assignment_timer(assignment.assignment_id), event.at + OFFER_TAKEN_WITHIN)
@@ -76,6 +82,7 @@ def _assignment_reopened(fleet: Fleet, event: e.AssignmentReopened) -> None:
         job.failed -= 1
         job.replaced -= ended.replaced
         del job.ran[device.device_id]
+        job.given_up_by.pop(device.device_id, None)
     assignment.run, assignment.failed, assignment.has_run = ended.run, ended.failed, ended.failed > 0
     assignment.failures = ended.failures
     assignment.asked_for = True
@@ -132,7 +139,7 @@ def _attempt_started(fleet: Fleet, event: e.AttemptStarted) -> None:
     assignment, device = fleet.assignments[event.assignment_id], fleet.devices[event.device_id]
     job = fleet.jobs[event.job_id]
     job.offered.pop(event.assignment_id)
-    refresh_withdrawal(fleet, job)  # a running attempt may end while the other offers are being withdrawn
+    refresh_withdrawal(fleet, job)  # it is no longer an offer that can be withdrawn
     assignment.phase, assignment.has_run, assignment.started_at = Phase.RUNNING, True, event.at
     assignment.progress_pct, assignment.claimed_started_at = event.progress_pct, event.claimed_started_at
     assignment.by_pc = event.by_pc
@@ -230,6 +237,8 @@ def _attempt_failed_final(fleet: Fleet, event: e.AttemptFailedFinal) -> None:
     job.replaced += event.replaced
     if job.is_open:
         job.final_failures.setdefault(event.rule, []).append(event.device_id)
+        if event.counts:
+            job.given_up_by[event.device_id] = None
     _end_assignment(fleet, event, AssignmentStatus.FAILED, replaced=event.replaced)
 
 
@@ -261,11 +270,11 @@ def _end_assignment(
         job.taken_back[assignment.assignment_id] = None
     else:
         job.ran[device.device_id] = assignment.assignment_id
-    # Reuse the id objects of job and device: thousands of these records are kept.
+    # Reuse the id objects of job and device to save memory: thousands of these records are kept.
     fleet.ended[assignment.assignment_id] = Ended(
         job.job_id, device.device_id, status, assignment.run, assignment.failed, replaced, failures=assignment.failures
     )
-    shed_taken_back(fleet, job, most=2)  # one was added at most, so the number falls again
+    shed_taken_back(fleet, job, most=2)  # at most one was added, so looking at two lets an excess shrink
     note_past(fleet, job, event.at)
     device.updated_at = event.at
     refresh_withdrawal(fleet, job)

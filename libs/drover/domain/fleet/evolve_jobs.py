@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from drover.domain.fleet import events as e
 from drover.domain.fleet.evolve_past import forget_past, note_past, shed_taken_back
@@ -19,7 +20,8 @@ from drover.domain.fleet.index import (
 )
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.fleet.naming import name_device
-from drover.domain.fleet.policy import ARCHIVE_AFTER, JOB_LIVES
+from drover.domain.fleet.policy import ARCHIVE_AFTER
+from drover.domain.fleet.schedule import end_wait, start_at_once, wait_until
 from drover.domain.fleet.state import (
     AssignmentStatus,
     Fleet,
@@ -27,6 +29,7 @@ from drover.domain.fleet.state import (
     JobStatus,
 )
 from drover.domain.fleet.timer_keys import job_timer
+from drover.domain.fleet.turns import dequeue, enqueue
 from drover.domain.spec import spec_of
 
 
@@ -44,14 +47,15 @@ def _job_created(fleet: Fleet, event: e.JobCreated) -> None:
     fleet.jobs[job.job_id] = job
     for device_id in (event.target and event.target.device_ids) or ():
         name_device(fleet, job, fleet.devices[device_id])
-    if event.is_active:
-        _enqueue(fleet, job)
-    fleet.timers.set(job_timer(job.job_id), event.at + JOB_LIVES)
+    fleet.timers.set(job_timer(job.job_id), job.expires_at)
+    if event.not_before is not None:
+        wait_until(fleet, job, event.not_before)
+    _enqueue(fleet, job)
 
 
 def _job_activated(fleet: Fleet, event: e.JobActivated) -> None:
     job = fleet.jobs[event.job_id]
-    _dequeue(fleet, job)
+    dequeue(fleet, job)
     job.status, job.activated_at, job.updated_at = JobStatus.ACTIVE, job.activated_at or event.at, event.at
     look_for_devices(fleet, job)
     refresh_withdrawal(fleet, job)
@@ -77,8 +81,9 @@ def _requeue(fleet: Fleet, job: Job, at: datetime) -> None:
 
 
 def _enqueue(fleet: Fleet, job: Job) -> None:
-    insort(fleet.queue, (job.number, job.job_id))
-    fleet.unsettled = True
+    """Put the job into the queue, if nothing keeps it from its turn."""
+    if job.status is JobStatus.CREATED and job.wanted and not job.is_scheduled:
+        enqueue(fleet, job)
 
 
 def _step_down(fleet: Fleet, job: Job) -> None:
@@ -86,18 +91,46 @@ def _step_down(fleet: Fleet, job: Job) -> None:
         stop_looking(fleet)
 
 
-def _dequeue(fleet: Fleet, job: Job) -> None:
-    place = bisect_left(fleet.queue, (job.number, job.job_id))
-    if place < len(fleet.queue) and fleet.queue[place][0] == job.number:
-        del fleet.queue[place]
-        fleet.unsettled = True
+def _job_prioritized(fleet: Fleet, event: e.JobPrioritized) -> None:
+    job = fleet.jobs[event.job_id]
+    waits = dequeue(fleet, job)
+    job.spec, job.put_first, job.updated_at = replace(job.spec, priority=event.priority), 0, event.at
+    if waits:
+        enqueue(fleet, job)
+
+
+def _job_put_first(fleet: Fleet, event: e.JobPutFirst) -> None:
+    job = fleet.jobs[event.job_id]
+    waits = dequeue(fleet, job)
+    job.put_first, job.updated_at = event.n, event.at
+    if waits:
+        enqueue(fleet, job)
+
+
+def _job_scheduled(fleet: Fleet, event: e.JobScheduled) -> None:
+    job = fleet.jobs[event.job_id]
+    dequeue(fleet, job)
+    job.put_first, job.updated_at = 0, event.at
+    if event.not_before is None:
+        start_at_once(fleet, job, event.at)
+    else:
+        wait_until(fleet, job, event.not_before)
+    _enqueue(fleet, job)
+
+
+def _job_came_due(fleet: Fleet, event: e.JobCameDue) -> None:
+    job = fleet.jobs[event.job_id]
+    end_wait(fleet, job)
+    job.updated_at = event.at
+    _enqueue(fleet, job)
 
 
 def _job_paused(fleet: Fleet, event: e.JobPaused) -> None:
     job = fleet.jobs[event.job_id]
     _step_down(fleet, job)
-    _dequeue(fleet, job)
+    dequeue(fleet, job)
     job.status, job.paused_for, job.updated_at = JobStatus.PAUSED, event.rule, event.at
+    job.put_first = 0
     if event.rule is not None:
         job.poison_rules.append(event.rule)
     refresh_withdrawal(fleet, job)
@@ -122,12 +155,15 @@ def _job_completed(fleet: Fleet, event: e.JobCompleted) -> None:
 def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None:
     job = fleet.jobs[job_id]
     _step_down(fleet, job)
-    _dequeue(fleet, job)
+    dequeue(fleet, job)
     job.status, job.ended_at, job.updated_at = status, at, at
+    job.put_first = 0
+    end_wait(fleet, job)
     fleet.open_jobs -= 1
     for device_id in job.named:
         del fleet.devices[device_id].named_in[job_id]
-    job.was_named, job.named, job.final_failures, job.present = job.named, {}, {}, 0
+    job.was_named, job.named, job.present = job.named, {}, 0
+    job.final_failures, job.given_up_by = {}, {}
     fleet.timers.set(job_timer(job_id), at + ARCHIVE_AFTER)
     refresh_reopening(fleet, job)
     refresh_withdrawal(fleet, job)
@@ -135,7 +171,8 @@ def _end_job(fleet: Fleet, job_id: str, status: JobStatus, at: datetime) -> None
 
 
 def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
-    """Let devices that have not completed the job get it again. Assignments by name keep their ids."""
+    """Let devices that have not completed the job get it again. Assignments that a person had made by name are opened
+    again under their old ids, by `AssignmentReopened`."""
     job = fleet.jobs[event.job_id]
     forget_past(fleet, job.job_id)
     completed = {d: a for d, a in job.ran.items() if fleet.ended[a].status is AssignmentStatus.COMPLETED}
@@ -147,7 +184,9 @@ def _job_reopened(fleet: Fleet, event: e.JobReopened) -> None:
     for device_id in job.was_named:
         name_device(fleet, job, fleet.devices[device_id])
     job.was_named = {}
-    fleet.timers.set(job_timer(job.job_id), job.created_at + JOB_LIVES)
+    fleet.timers.set(job_timer(job.job_id), job.expires_at)
+    if event.not_before is not None:
+        wait_until(fleet, job, event.not_before)
     _requeue(fleet, job, event.at)
     refresh_reopening(fleet, job)
 
@@ -181,6 +220,10 @@ EVOLVE: Final[dict[type, Callable[[Fleet, Any], None]]] = {
     e.JobReturned: _job_returned,
     e.JobPaused: _job_paused,
     e.JobResumed: _job_resumed,
+    e.JobPrioritized: _job_prioritized,
+    e.JobPutFirst: _job_put_first,
+    e.JobScheduled: _job_scheduled,
+    e.JobCameDue: _job_came_due,
     e.JobDeactivated: _job_deactivated,
     e.JobCancelled: _job_cancelled,
     e.JobExpired: _job_expired,

@@ -15,8 +15,8 @@ SOONER: Final = ARCHIVE_AFTER - KEPT_AT_LEAST
 
 
 def note_past(fleet: Fleet, job: Job, at: datetime) -> None:
-    """Count a job as past once it has ended and none of its assignments is live. If too much is past, the oldest is
-    archived sooner."""
+    """If the job has ended and none of its assignments is live, add it to the window of past jobs. If the window is
+    then too large, its oldest jobs are archived sooner."""
     if job.is_open or job.live:
         return
     timer = job_timer(job.job_id)
@@ -27,18 +27,18 @@ def note_past(fleet: Fleet, job: Job, at: datetime) -> None:
 
 
 def forget_past(fleet: Fleet, job_id: str) -> None:
-    """Count a job as past no longer: it was opened again, or archived."""
+    """Remove a job from the window of past jobs, because it was opened again or archived."""
     for past in (fleet.past, fleet.shelved):
         past.drop(job_timer(job_id))
 
 
 def shed_taken_back(fleet: Fleet, job: Job, *, most: int) -> None:
-    """Forget the oldest assignments that were taken back from devices of this job, if there are too many. Look at this
-    many at most. Those that will be opened again together with the job stay."""
+    """If the state remembers more than TAKEN_BACK_MAX assignments of this job that were taken back, forget the oldest.
+    Check at most `most` of them. Keep those that will be opened again together with the job (`Job.cut_off`)."""
     too_many = len(job.taken_back) - TAKEN_BACK_MAX
     for assignment_id in list(islice(job.taken_back, max(0, min(too_many, most)))):
         del job.taken_back[assignment_id]
         if job.cut_off.get(fleet.ended[assignment_id].device_id) == assignment_id:
-            job.taken_back[assignment_id] = None  # behind all others, so that the next ones are looked at, too
+            job.taken_back[assignment_id] = None  # keep it, but move it to the end, so that the next call checks others
         else:
             del fleet.ended[assignment_id]

@@ -27,6 +27,7 @@ from drover.domain.fleet.policy import (
     CRASH_ERROR_LASTS,
     CRASHED_MESSAGE,
     CRASHES_IN_A_ROW_MAX,
+    END_REPORTS_MIN,
     ERROR_LASTS,
     FAILURES_IN_A_ROW_MAX,
     HOST_DEVICES_MIN,
@@ -51,12 +52,18 @@ _COUNTED = (DeviceEffect.FAILURE, DeviceEffect.CRASH)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One failed attempt, as its agent reported it."""
+    """How an attempt failed: as its agent reported it, or as the server found out."""
 
     code: str
     message: str | None = None
     screenshot_ref: str | None = None
     activity_stack: str | None = None
+    is_proven: bool = False
+    """Whether the failure was really reported by this device: under its own key, or with the number of its run. With
+    `DROVER_ANON=full` every report counts as proven. Only a proven failure can end the job for all devices, or make it
+    need a capability."""
+    is_enough: bool = False
+    """Whether this report alone is enough to end the job for all devices."""
 
 
 TIMED_OUT = Failure("TIMEOUT", TIMEOUT_MESSAGE)
@@ -89,7 +96,7 @@ def fail(
         events.append(_failed_final(assignment, failure, rule, device))
         if job.is_open and rule.poisons and _is_poisoned_by(fleet, job, rule, device):
             return events + _pause_poisoned(fleet, job, rule, device, now)
-        events += _job_effect(fleet, job, rule)
+        events += _job_effect(fleet, job, device, failure, rule)
     if quarantine is not None:
         host = _host_effect(fleet, device, now) if quarantine.condition is None else []
         events += host or _put_into_error(fleet, device, quarantine, now)
@@ -114,18 +121,26 @@ def _failed_final(assignment: Assignment, failure: Failure, rule: Rule, device: 
     crashed_out = rule.device is DeviceEffect.CRASH and device.crashes + 1 >= CRASHES_IN_A_ROW_MAX
     message = CRASHED_MESSAGE if crashed_out else cut(failure.message, MESSAGE_BYTES_MAX)
     replaced = rule.job is JobEffect.NEED_AGE_VERIFIED
-    return AttemptFailedFinal(*attempt_of(assignment), failure.code, rule.name, message, replaced)
+    counts = rule.job is JobEffect.DEACTIVATE and failure.is_proven
+    return AttemptFailedFinal(*attempt_of(assignment), failure.code, rule.name, message, replaced, counts)
 
 
-def _job_effect(fleet: Fleet, job: Job, rule: Rule) -> list[Event]:
-    if not job.is_open:
+def _job_effect(fleet: Fleet, job: Job, device: Device, failure: Failure, rule: Rule) -> list[Event]:
+    """Make the events that change the job for all devices. An unproven report, which anybody may have sent, has no
+    such effect."""
+    if not (job.is_open and failure.is_proven):
         return []
-    if rule.job is JobEffect.DEACTIVATE:
-        over = resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "deactivated")
+    if rule.job is JobEffect.DEACTIVATE and _is_given_up(fleet, job, device, failure):
+        over = resolve_alert(fleet, POISON_JOB, job.job_id, "deactivated")
         return [JobDeactivated(job.job_id, rule.name, unreached(fleet, job)), *over]
     if rule.job is JobEffect.NEED_AGE_VERIFIED and AGE_VERIFIED not in job.needs:
         return [JobNeedAdded(job.job_id, AGE_VERIFIED)]
     return []
+
+
+def _is_given_up(fleet: Fleet, job: Job, device: Device, failure: Failure) -> bool:
+    needed = 1 if failure.is_enough else min(END_REPORTS_MIN, len(fleet.devices))
+    return len({*job.given_up_by, device.device_id}) >= needed
 
 
 def _quarantine(
@@ -150,15 +165,15 @@ def _put_into_error(fleet: Fleet, device: Device, quarantine: DeviceQuarantined,
         return [quarantine]
     message = f"Device {device.serial_number} failed with {quarantine.rule} and gets no work until somebody resets it"
     details = {"rule": quarantine.rule, **where(device)}
-    return [quarantine, *raise_alert(fleet.alerts, NEEDS_RESET, device.device_id, message, now, **details)]
+    return [quarantine, *raise_alert(fleet, NEEDS_RESET, device.device_id, message, now, **details)]
 
 
 def _is_poisoned_by(fleet: Fleet, job: Job, rule: Rule, device: Device) -> bool:
     failed = {*job.final_failures.get(rule.name, ()), device.device_id}
     if len(failed) < POISON_DEVICES or rule.name in job.poison_rules:
         return False
-    # If all failed on one PC, the job is not bad if it succeeded on another PC, and not yet known to be bad while it
-    # runs on another PC.
+    # If all these devices are on one PC, that PC may be at fault. Then the job is not taken for bad if it was completed
+    # on another PC, or still runs on one.
     pcs = {fleet.devices[device_id].pc_id for device_id in failed}
     return len(pcs) > 1 or not (set(job.proven_on) - pcs or _is_under_way_elsewhere(fleet, job, *pcs))
 
@@ -169,22 +184,22 @@ def _is_under_way_elsewhere(fleet: Fleet, job: Job, pc_id: str) -> bool:
 
 
 def _pause_poisoned(fleet: Fleet, job: Job, rule: Rule, device: Device, now: datetime) -> list[Event]:
-    """Pause the job if three devices have failed with the same error, and undo the effects of its failures on
-    devices."""
+    """Pause the job, because three devices have failed with the same error. Undo the effects that these failures had on
+    the devices."""
     devices = [*dict.fromkeys([*job.final_failures[rule.name], device.device_id])]
     events: list[Event] = [] if job.status is JobStatus.PAUSED else [JobPaused(job.job_id, "poison", rule.name)]
     for other in devices:
         error = fleet.devices[other].error
         if other == device.device_id or (error and error.job_id == job.job_id and error.rule == rule.name):
             events.append(DeviceReleased(other, "poison_job"))
-            events += resolve_alert(fleet.alerts, NEEDS_RESET, other, "poison_job")
+            events += resolve_alert(fleet, NEEDS_RESET, other, "poison_job")
     message = f"Job {job.spec.title or job.job_id} failed with {rule.name} on {len(devices)} devices and was paused"
-    return events + raise_alert(fleet.alerts, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
+    return events + raise_alert(fleet, POISON_JOB, job.job_id, message, now, rule=rule.name, devices=devices)
 
 
 def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """If all phones of a PC fail, the PC is to blame: give the PC a pause without work, and clear the blame of its
-    phones."""
+    """If all phones of a PC failed within ten minutes (at least three of them), the PC is to blame: give it no work for
+    a while, and end the errors of its phones. No events if the PC is not to blame."""
     pc = fleet.pcs[device.pc_id]
     recent = {d for d, at in pc.failing.items() if now - at <= HOST_FAILING_WITHIN} | {device.device_id}
     if len(recent) < HOST_DEVICES_MIN:
@@ -202,4 +217,4 @@ def _host_effect(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
     message = (
         f"All {len(recent)} devices of {pc.pc_id} failed within 10 minutes; it gets no work until {until:%H:%M} UTC"
     )
-    return events + raise_alert(fleet.alerts, HOST_FAILING, pc.pc_id, message, now, devices=sorted(recent))
+    return events + raise_alert(fleet, HOST_FAILING, pc.pc_id, message, now, devices=sorted(recent))

@@ -17,6 +17,12 @@ from drover.domain.fleet.policy import (
 
 TEXTS: Final = TextPatterns(
     shown_chars_max=None,
+    in_words={
+        "serial_number": "8 to 32 capital letters and digits",
+        "group_id": "a group like P1-G1",
+        "pc_id": "1 to 64 letters, digits and . _ -",
+        "target_url": "an address of youtube.com or youtu.be, such as https://youtu.be/abc",
+    },
     id=DEVICE_ID_PATTERN,
     device_id=DEVICE_ID_PATTERN,
     job_id=DEVICE_ID_PATTERN,

@@ -1,5 +1,6 @@
-"""Makes a state of one ended job or assignment, from its row in the read model. With it the rules answer commands about
-work that the fleet's state has forgotten as they would have answered before."""
+"""Makes a state that has only one ended job or assignment, from its row in the read model. The fleet's own state
+forgets ended work after a while. With the state made here, the rules answer a late command as they would have answered
+it before."""
 
 from __future__ import annotations
 
@@ -22,10 +23,12 @@ class JobRow(msgspec.Struct, frozen=True):
     ended_at: datetime | None
     completed: int
     failed: int
+    not_before: datetime | None = None
 
     def revive(self) -> Fleet | None:
         """Make the state. None if the row shows an open job: the read model does not have its end yet."""
         job = Job(self.id, 0, JobSpec(target_url=self.target_url), self.created_at, self.updated_at, wanted=False)
+        job.lives_from = self.not_before
         job.status, job.ended_at, job.completed, job.failed = self.status, self.ended_at, self.completed, self.failed
         return None if job.is_open else Fleet(jobs={job.job_id: job})
 

@@ -1,7 +1,8 @@
-"""Index of devices that could take work. Every event updates it, so no decision has to search. Used by `evolve` only.
+"""Index of devices that could take work. Every event updates it, so no decision has to search. Only `evolve` changes
+it.
 
 * available: sends signs of life, not in error, has no work, and neither it nor its PC is in a pause without work;
-* countable: sends signs of life, not in error, and a target of the ACTIVE job: it counts for its PC;
+* countable: sends signs of life, not in error, and a target of the ACTIVE job with the capabilities that the job needs;
 * free: countable and available, and the ACTIVE job has not run there;
 * back: countable and available, and an assignment of the ACTIVE job waits for it;
 * expected: countable, not available, and the ACTIVE job may still run there, so the job is not done yet.
@@ -39,13 +40,14 @@ def slots(pc: Pc) -> int:
 
 
 def settle(fleet: Fleet) -> None:
-    """Choose the job that becomes ACTIVE next. Called once after all changes that may affect the choice."""
+    """If no job is ACTIVE, choose the one that becomes ACTIVE next. Called once after each event that may affect the
+    choice."""
     if fleet.supply is None:
-        fleet.next_job = _oldest_that_could_run(fleet)
+        fleet.next_job = _first_that_could_run(fleet)
         fleet.unsettled = False
 
 
-def _oldest_that_could_run(fleet: Fleet) -> str | None:
+def _first_that_could_run(fleet: Fleet) -> str | None:
     if fleet.available:
         for _, job_id in fleet.queue:
             if _can_run_now(fleet, fleet.jobs[job_id]):
@@ -58,7 +60,7 @@ def _can_run_now(fleet: Fleet, job: Job) -> bool:
     target = job.spec.target
     if job.returned_at == fleet.arrivals:
         return False
-    if job.quota_left == 0:  # no new devices: it can only continue where it was
+    if job.quota_left == 0:  # it has its number of devices, so it can only continue where an assignment waits
         return any(fleet.devices[fleet.assignments[waiting].device_id].available for waiting in job.waiting)
     if job.present:
         return True
@@ -91,8 +93,9 @@ def refresh(fleet: Fleet, device: Device) -> None:
 
 
 def refresh_pc(fleet: Fleet, pc: Pc) -> None:
-    """Update whether the PC is in `Fleet.hungry` (a free slot and a free device). Must be exact: `supply` expects to
-    make an assignment for every PC in there."""
+    """Update whether the PC is in `Fleet.hungry` (it has a free slot and a free device) and in `Fleet.resuming` (a free
+    slot and a device that is back). Both must be exact, because supply expects that it can fill a slot of every PC in
+    them."""
     supply = fleet.supply
     has_slot = supply is not None and pc.seen_in == supply.look and pc.in_use < slots(pc)
     _put(fleet.hungry, pc.pc_id, has_slot and bool(pc.free))
@@ -176,7 +179,8 @@ def _set_flags(
 
 
 def look_for_devices(fleet: Fleet, job: Job) -> None:
-    """Start a new search for devices over all PCs. It makes the results of the search before invalid."""
+    """Start a new search for devices for the job, over all PCs that may have some. The results of the previous search
+    become invalid."""
     fleet.looks += 1
     fleet.hungry.clear()
     fleet.resuming.clear()
@@ -204,7 +208,7 @@ def _route(fleet: Fleet, job: Job) -> list[str] | None:
 
 
 def pcs_to_see(fleet: Fleet) -> list[str]:
-    """Return the PCs where the active job has not looked for devices yet, in the order of the search."""
+    """Return the PCs that the search for devices for the ACTIVE job has not reached yet, in the order of the search."""
     supply = fleet.supply
     assert supply is not None
     route = fleet.pc_order if supply.route is None else supply.route
@@ -233,8 +237,8 @@ def see(fleet: Fleet, pc: Pc) -> None:
 
 
 def add_to_route(fleet: Fleet, device: Device) -> None:
-    """Add a PC to the search if a new target device of the ACTIVE job is on it and the search would not reach it
-    otherwise."""
+    """Add the device's PC to the search if the device is a target of the ACTIVE job and the search would not reach this
+    PC otherwise."""
     supply = fleet.supply
     if supply is None or supply.route is None:
         return
@@ -248,6 +252,7 @@ def refresh_reopening(fleet: Fleet, job: Job) -> None:
 
 
 def refresh_withdrawal(fleet: Fleet, job: Job) -> None:
-    """Update whether the job is in `Fleet.withdrawing`: it has offers that must be withdrawn."""
+    """Update whether the job is in `Fleet.withdrawing`: it is not ACTIVE and still has offers or retries. If it has
+    ended, its waiting assignments count, too."""
     wanted = job.status is not JobStatus.ACTIVE and bool(job.offered or (job.has_ended and job.waiting))
     _put(fleet.withdrawing, job.job_id, wanted)

@@ -6,6 +6,7 @@ They are declared only here. The command and the row inherit them; the event lis
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import msgspec
@@ -16,6 +17,7 @@ from drover.domain.field_checks import check_range, invalid
 from drover.domain.fleet.events import Target
 from drover.domain.fleet.field_patterns import TEXTS
 from drover.domain.fleet.policy import (
+    PRIORITY_MAX,
     PROBABILITIES_SUM_MAX,
     TARGET_COUNT_MAX,
     TARGET_DEVICES_MAX,
@@ -41,8 +43,8 @@ Chance = Annotated[int, between(0, 100)]
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """The fields that a client sets when it creates a job. `is_active` is not among them, because it can change
-    later."""
+    """The fields that a client sets when it creates a job. Of these, only `priority` and `not_before` can
+    change later."""
 
     target_url: Annotated[str, at_most(2048)]
     title: Annotated[str, at_most(200)] | None = None
@@ -55,6 +57,10 @@ class JobSpec(msgspec.Struct, frozen=True):
     base_reward: float = 10
     target: Target | None = None
     """The devices that the job is for; null: all devices."""
+    priority: Annotated[int, between(-PRIORITY_MAX, PRIORITY_MAX)] = 0
+    """Of the jobs that wait, those with a higher priority go first; of equal ones, the oldest."""
+    not_before: Annotated[datetime, Meta(tz=True)] | None = None
+    """The job does not start before this time of the wall clock; null: it may start at once."""
 
 
 def check_spec(spec: JobSpec) -> Rejection | None:
@@ -78,14 +84,15 @@ def _lengths(spec: JobSpec) -> Rejection | None:
 
 
 def _marks(kind: str) -> dict[str, Any]:
-    """By field of `JobSpec`, the values that were declared under this name (`between` or `chars_max`)."""
+    """Return, by field of `JobSpec`, the bound that was declared for it. `kind`: which bounds to return, `between`
+    (lowest and highest number) or `chars_max`."""
     hints = get_type_hints(JobSpec, include_extras=True)
     found = {name: list(_extras(type_)) for name, type_ in hints.items()}
     return {name: extra[kind] for name, extras in found.items() for extra in extras if kind in extra}
 
 
 def _extras(type_: Any) -> Iterator[dict[str, Any]]:
-    for part in get_args(type_):  # an optional field has its mark one level deeper
+    for part in get_args(type_):  # the declaration of an optional field is one level deeper
         if isinstance(part, Meta):
             yield part.extra or {}
         else:

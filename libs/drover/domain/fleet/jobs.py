@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from msgspec.structs import asdict
@@ -20,7 +20,10 @@ from drover.domain.fleet.commands import (
     CreateJob,
     DeactivateJob,
     PauseJob,
+    PrioritizeJob,
     ResumeJob,
+    RunJobNext,
+    ScheduleJob,
 )
 from drover.domain.fleet.events import (
     AssignmentCancelled,
@@ -32,14 +35,19 @@ from drover.domain.fleet.events import (
     JobCreated,
     JobDeactivated,
     JobPaused,
+    JobPrioritized,
+    JobPutFirst,
     JobReopened,
     JobResumed,
+    JobScheduled,
 )
 from drover.domain.fleet.evolve_attempts import BY_A_PERSON
-from drover.domain.fleet.policy import ATTEMPTS_MAX, JOB_LIVES, OPEN_JOBS_MAX
+from drover.domain.fleet.policy import ATTEMPTS_MAX, OPEN_JOBS_MAX, SCHEDULED_AHEAD_MAX
 from drover.domain.fleet.state import AssignmentStatus, Fleet, Job, JobStatus, Phase
 from drover.domain.fleet.supply import follow_up, unreached
+from drover.domain.fleet.turns import ahead_of
 from drover.domain.fleet.withdrawal import attempt_of, of
+from drover.domain.wall_clock import wall_time
 
 
 def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
@@ -50,7 +58,27 @@ def create_job(fleet: Fleet, command: CreateJob, now: datetime) -> Decision:
     for device_id in (command.target and command.target.device_ids) or ():
         if device_id not in fleet.devices:
             return _no_reference("device_ids", device_id, "Device not found")
-    return accept(JobCreated(**asdict(command)), then=follow_up())
+    if command.not_before is not None and (refusal := _bad_time(fleet, command.not_before, now)):
+        return refusal
+    fields = asdict(command) | {"not_before": _utc(command.not_before)}
+    return accept(JobCreated(**fields), then=follow_up())
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC)
+
+
+def _bad_time(fleet: Fleet, not_before: datetime, now: datetime) -> Decision | None:
+    """Refuse a time that has passed or is too far ahead, by the wall clock."""
+    wall_now = wall_time(fleet, now)
+    about = {"field": "not_before", "value": not_before.isoformat()}
+    if not_before <= wall_now:
+        message = "not_before has passed; leave it out, or set it to null, to start the job at once"
+        return reject(Code.VALIDATION_ERROR, message, **about)
+    if not_before > wall_now + SCHEDULED_AHEAD_MAX:
+        message = f"not_before must be at most {SCHEDULED_AHEAD_MAX.days} days ahead"
+        return reject(Code.VALIDATION_ERROR, message, **about)
+    return None
 
 
 def _no_reference(field: str, value: str, message: str) -> Decision:
@@ -74,18 +102,58 @@ def resume_job(fleet: Fleet, command: ResumeJob, now: datetime) -> Decision:
         return _not_open(job, command.job_id)
     if job.status is not JobStatus.PAUSED and job.wanted:
         return NOTHING
-    return accept(
-        JobResumed(job.job_id), *resolve_alert(fleet.alerts, POISON_JOB, job.job_id, "resumed"), then=follow_up()
-    )
+    return accept(JobResumed(job.job_id), *resolve_alert(fleet, POISON_JOB, job.job_id, "resumed"), then=follow_up())
 
 
 def _reopen(fleet: Fleet, job: Job, now: datetime) -> Decision:
-    """Open a deactivated job again, unless it would have expired by now."""
-    if now >= job.created_at + JOB_LIVES:
+    """Open a deactivated job again, unless it would have expired by now. If its time has not come yet, it waits for
+    it again."""
+    if now >= job.expires_at:
         return reject(Code.CONFLICT, "The job is older than 24 hours; create it again", job_id=job.job_id)
     if fleet.open_jobs >= OPEN_JOBS_MAX:
         return _too_many_open()
-    return accept(JobReopened(job.job_id), then=follow_up())
+    not_before = job.spec.not_before
+    if not_before is not None and not_before <= wall_time(fleet, now):
+        not_before = None
+    return accept(JobReopened(job.job_id, not_before), then=follow_up())
+
+
+def prioritize_job(fleet: Fleet, command: PrioritizeJob, now: datetime) -> Decision:
+    job = fleet.jobs.get(command.job_id)
+    if job is None or job.has_ended:
+        return _not_open(job, command.job_id)
+    if job.spec.priority == command.priority and not job.put_first:
+        return NOTHING
+    return accept(JobPrioritized(job.job_id, command.priority), then=follow_up())
+
+
+def run_job_next(fleet: Fleet, command: RunJobNext, now: datetime) -> Decision:
+    """Put a job before all others that wait. The ACTIVE job has its turn already, so nothing changes for it."""
+    job = fleet.jobs.get(command.job_id)
+    if job is None or job.has_ended:
+        return _not_open(job, command.job_id)
+    if job.status is JobStatus.PAUSED or not job.wanted:
+        return reject(Code.CONFLICT, "The job is paused; resume it first", job_id=job.job_id, status=job.status)
+    if job.is_scheduled:
+        message = "The job is scheduled for later; let it start at once first (not_before: null)"
+        return reject(Code.CONFLICT, message, job_id=job.job_id, not_before=job.spec.not_before)
+    if job.status is JobStatus.ACTIVE or (job.put_first and not ahead_of(fleet, job)):
+        return NOTHING
+    return accept(JobPutFirst(job.job_id), then=follow_up())
+
+
+def schedule_job(fleet: Fleet, command: ScheduleJob, now: datetime) -> Decision:
+    """Let a job wait for a time. A paused job stays paused, also when its time comes."""
+    job = fleet.jobs.get(command.job_id)
+    if job is None or job.has_ended:
+        return _not_open(job, command.job_id)
+    if command.not_before == (job.spec.not_before if job.is_scheduled else None):
+        return NOTHING
+    if job.status is JobStatus.ACTIVE:
+        return reject(Code.CONFLICT, "The job is active; pause it first", job_id=job.job_id, status=job.status)
+    if command.not_before is not None and (refusal := _bad_time(fleet, command.not_before, now)):
+        return refusal
+    return accept(JobScheduled(job.job_id, _utc(command.not_before)), then=follow_up())
 
 
 def _too_many_open() -> Decision:
@@ -110,7 +178,7 @@ def _end(fleet: Fleet, job_id: str, status: JobStatus, event: Callable[[int], Ev
     if job.has_ended:
         return NOTHING
     ended = event(unreached(fleet, job))
-    return accept(ended, *resolve_alert(fleet.alerts, POISON_JOB, job_id, status.value), then=follow_up())
+    return accept(ended, *resolve_alert(fleet, POISON_JOB, job_id, status.value), then=follow_up())
 
 
 def _not_open(job: Job | None, job_id: str) -> Decision:

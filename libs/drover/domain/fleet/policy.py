@@ -33,6 +33,8 @@ DEVICES_PER_PC_MAX: Final = 200
 OPEN_JOBS_MAX: Final = 1_000
 TARGET_DEVICES_MAX: Final = 1_000
 TARGET_COUNT_MAX: Final = 1_000_000
+PRIORITY_MAX: Final = 100
+"""Priorities of jobs are between this number and its negative."""
 PROBABILITIES_SUM_MAX: Final = 300
 """The maximum sum of a job's three probabilities, in percent (rule V002). No job can exceed it today, because each of
 the three is checked first to be at most 100. It is kept in case a range grows or a fourth one is added."""
@@ -61,11 +63,12 @@ TIMEOUT_MESSAGE: Final = "Task device timeout: exceeded 20 minutes"
 CRASHED_MESSAGE: Final = "YouTube app crashed 3 times consecutively"
 
 HOLD: Final = Backoff(first_s=5 * 60, max_s=80 * 60)
-"""How long a device gets no offers after it did not fetch one; longer with each such offer in a row."""
+"""How long a device gets no offers after it did not fetch or did not start one. The time doubles with each such offer
+in a row."""
 UNTAKEN_ALERT_AT: Final = 3
 ROLLBACKS_MAX: Final = 3
-"""When an assignment has lost its device during a run this many times, the last loss counts as a failed attempt. The
-losses before it use up no attempt."""
+"""The third time that running work of one assignment is taken back (its device fell silent, or its agent gave it back),
+it counts as a failed attempt. The times before use up no attempt."""
 
 FAILURES_IN_A_ROW_MAX: Final = 3
 CRASHES_IN_A_ROW_MAX: Final = 3
@@ -73,30 +76,37 @@ ERROR_LASTS: Final = timedelta(minutes=60)
 CRASH_ERROR_LASTS: Final = timedelta(minutes=30)
 
 POISON_DEVICES: Final = 3
+END_REPORTS_MIN: Final = 2
+"""How many devices must report that no device can do a job before the job ends for all devices. A farm of one device
+has no second one, so there one is enough."""
 HOST_FAILING_WITHIN: Final = timedelta(minutes=10)
 HOST_DEVICES_MIN: Final = 3
 """How many phones of a PC must fail before the PC is blamed for it: one or two prove nothing about their PC."""
 HOST_HOLD: Final = timedelta(minutes=10)
 HOST_SILENT_WITHIN: Final = timedelta(hours=1)
-"""When the last phone of a PC falls silent, phones that fell silent longer ago than this are not counted."""
+"""When the last phone of a PC falls silent, the alert about the PC counts only phones that fell silent within this
+time."""
 HOST_SILENT_DEVICES_MIN: Final = 2
 """How many phones of a PC must fall silent before an alert about the PC is raised: one proves nothing about its PC."""
 THROTTLE_ALERT_LASTS: Final = timedelta(minutes=5)
 
 JOB_LIVES: Final = timedelta(hours=24)
+"""An open job expires this long after its creation, or after the time that it was scheduled for."""
+SCHEDULED_AHEAD_MAX: Final = timedelta(days=30)
+"""How far ahead a job may be scheduled."""
 ARCHIVE_AFTER: Final = timedelta(hours=24)
 """How long the state remembers an ended job with its assignments, unless too many have ended since."""
 PAST_JOBS_MAX: Final = 1_000
 """How many ended jobs the state remembers, besides those that ended within `KEPT_AT_LEAST`. Deactivated jobs, which may
 be opened again, are counted apart from the others, with the same maximum."""
 PAST_ASSIGNMENTS_MAX: Final = 50_000
-"""How many assignments of ended jobs the state remembers, likewise."""
+"""How many assignments of ended jobs the state remembers. The same exceptions hold as for `PAST_JOBS_MAX`."""
 TAKEN_BACK_MAX: Final = 1_000
-"""How many assignments that were taken back the state remembers of one job."""
+"""The maximum number of assignments of one job that were taken back and that the state still remembers."""
 
 FOLLOW_UP_EVENTS_MAX: Final = 180
-"""The maximum number of events that may follow from one command; ticks continue. At about 480 bytes each, they and the
-longest command stay within the size limit of a decision."""
+"""The maximum number of events that may follow from one command; ticks do the rest of the work. At about 480 bytes
+each, they and the longest command stay within the size limit of a decision."""
 SWEEP_PCS_MAX: Final = 16
 WITHDRAWALS_MAX: Final = 40
 

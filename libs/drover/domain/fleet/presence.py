@@ -44,7 +44,7 @@ def mark_online(fleet: Fleet, command: MarkOnline, now: datetime) -> Decision:
         return unknown_device(command.device_id)
     if device.alive:
         return NOTHING
-    over = resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "heard")
+    over = resolve_alert(fleet, HOST_SILENT, device.pc_id, "heard")
     return accept(DeviceCameOnline(device.device_id), *over, then=follow_up())
 
 
@@ -77,7 +77,8 @@ def _take_offline(fleet: Fleet, device: Device, last_seen: datetime | None, now:
 
 
 def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
-    """Raise an alert if this was the last device on its PC that sent signs of life: the PC itself may be down."""
+    """Raise an alert if this was the last device on its PC that sent signs of life and another one fell silent within
+    the last hour: the PC itself may be down."""
     pc = fleet.pcs[device.pc_id]
     if pc.heard > 1:
         return []
@@ -85,7 +86,7 @@ def _host_silent(fleet: Fleet, device: Device, now: datetime) -> list[Event]:
     if count < HOST_SILENT_DEVICES_MIN:
         return []
     message = f"All {count} online phones of {pc.pc_id} have fallen silent"
-    return raise_alert(fleet.alerts, HOST_SILENT, pc.pc_id, message, now, devices=count)
+    return raise_alert(fleet, HOST_SILENT, pc.pc_id, message, now, devices=count)
 
 
 def _roll_back(fleet: Fleet, assignment: Assignment, now: datetime) -> list[Event]:
@@ -124,12 +125,13 @@ def clear_condition(fleet: Fleet, command: ClearCondition, now: datetime) -> Dec
         return unknown_device(command.device_id)
     if device.error is None or device.error.condition != command.condition:
         return NOTHING
-    over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "condition")
+    over = resolve_alert(fleet, NEEDS_RESET, device.device_id, "condition")
     return accept(DeviceReleased(device.device_id, "condition"), *over, then=follow_up())
 
 
 def report_device_error(fleet: Fleet, command: ReportDeviceError, now: datetime) -> Decision:
-    """Put the device into error: no new work for a while. Running work may finish; other work goes to other devices."""
+    """Put the device into error: it gets no new work for a while. Running work may finish; work that has not begun is
+    taken back."""
     device = fleet.devices.get(command.device_id)
     if device is None:
         return unknown_device(command.device_id)

@@ -51,20 +51,23 @@ def register_device(fleet: Fleet, command: RegisterDevice, now: datetime) -> Dec
 
 
 def _registered_already(fleet: Fleet, command: RegisterDevice) -> Decision | None:
-    """Refuse an id or a serial number that is taken. The refusal names the device, so that an upsert can change it."""
+    """Refuse an id or a serial number that is taken. The refusal names the device that has it, so that an upsert can
+    change that device. It also names the device's PC, so that an enrolment can tell whether the phone is on the PC that
+    enrols."""
     existing = fleet.device_by_serial.get(command.serial_number)
     id_taken = command.device_id in fleet.devices
     if existing is None:
-        return _is_registered("id", "id", command.device_id, command.device_id) if id_taken else None
+        return _is_registered(fleet, "id", "id", command.device_id, command.device_id) if id_taken else None
     if id_taken and existing != command.device_id:
         message = "The id and the serial number belong to two different devices"
         return reject(Code.CONFLICT, message, field="id", value=command.device_id)
-    return _is_registered("serial number", "serial_number", command.serial_number, existing)
+    return _is_registered(fleet, "serial number", "serial_number", command.serial_number, existing)
 
 
-def _is_registered(name: str, field: str, value: str, existing: str) -> Decision:
+def _is_registered(fleet: Fleet, name: str, field: str, value: str, existing: str) -> Decision:
     message = f"A device with this {name} is already registered"
-    return reject(Code.UNIQUE_VIOLATION, message, field=field, value=value, id=existing)
+    pc_id = fleet.devices[existing].pc_id
+    return reject(Code.UNIQUE_VIOLATION, message, field=field, value=value, id=existing, pc_id=pc_id)
 
 
 def _no_room(fleet: Fleet, pc_id: str) -> Decision | None:
@@ -102,9 +105,9 @@ def _host_silent_over(fleet: Fleet, device: Device, pc_id: str) -> list[Event]:
     one that sends signs of life."""
     events: list[Event] = []
     if len(fleet.pcs[device.pc_id].devices) == 1:
-        events += resolve_alert(fleet.alerts, HOST_SILENT, device.pc_id, "moved")
+        events += resolve_alert(fleet, HOST_SILENT, device.pc_id, "moved")
     if device.alive:
-        events += resolve_alert(fleet.alerts, HOST_SILENT, pc_id, "heard")
+        events += resolve_alert(fleet, HOST_SILENT, pc_id, "heard")
     return events
 
 
@@ -114,7 +117,7 @@ def reset_device(fleet: Fleet, command: ResetDevice, now: datetime) -> Decision:
         return unknown_device(command.device_id)
     if device.error is None:
         return NOTHING
-    over = resolve_alert(fleet.alerts, NEEDS_RESET, device.device_id, "reset")
-    # Running work is a sign of life. Otherwise the device is offline until its next one.
+    over = resolve_alert(fleet, NEEDS_RESET, device.device_id, "reset")
+    # A device that runs work counts as alive. Any other one is offline until its next sign of life.
     ended = DeviceReleased(device.device_id, "reset") if device.running else DeviceReset(device.device_id)
     return accept(ended, *over, then=follow_up())

@@ -6,6 +6,8 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
+from msgspec.structs import replace
+
 from drover.domain.alerts import raise_alert
 from drover.domain.decider import NOTHING, Decision, Rejection, accept, refuse_recording, reject
 from drover.domain.errors import Code
@@ -53,7 +55,7 @@ def report_running(fleet: Fleet, command: ReportRunning, now: datetime) -> Decis
     if command.error_code is not None:
         return _erred(fleet, assignment, command, now)
     stepped = progress // PROGRESS_STEP > assignment.progress_pct // PROGRESS_STEP
-    # A claimed run has begun, but its runner may report the start time later.
+    # The claim of a PC starts a run. Its runner may report later when the work really began.
     started_at = command.started_at if assignment.claimed_started_at is None else None
     if not stepped and command.ad_playing is assignment.ad_playing and started_at is None:
         return NOTHING  # progress between two steps is telemetry
@@ -73,19 +75,19 @@ def _noted(assignment: Assignment, command: ReportRunning) -> AttemptErrorNoted:
 
 
 def _erred(fleet: Fleet, assignment: Assignment, command: ReportRunning, now: datetime) -> Decision:
-    """Record an error. If the agent has started again by itself, its run has failed and the next one begins."""
-    assert command.error_code is not None
+    """Record an error that the agent reports while it works. If the report shows that the agent is retrying the work
+    already, without a new offer, the current run fails and the next run begins."""
     if command.progress_pct != 0 and (command.retry_count or 0) <= assignment.failed:
         if (assignment.error_code, assignment.error_message) == (command.error_code, command.error_message):
             return NOTHING
         return accept(_noted(assignment, command))
-    failure = Failure(command.error_code, command.error_message)
+    failure = _failure(command, assignment)
     failed = fail(fleet, assignment, failure, now, is_last=_is_last(command.retry_count))
     return accept(*failed, then=partial(_begin_again, command))
 
 
 def _begin_again(command: ReportRunning, fleet: Fleet, now: datetime) -> Decision:
-    """Begin the next run, if retries are left. The agent did not wait for it to be due."""
+    """Begin the next run, if retries are left: the agent has started again without waiting until the retry was due."""
     assignment = fleet.assignments.get(command.assignment_id)
     begun: list[Event] = []
     if assignment is not None and assignment.phase is Phase.RETRYING:
@@ -153,10 +155,23 @@ def report_failed(fleet: Fleet, command: ReportFailed, now: datetime) -> Decisio
     assignment = _reported(fleet, command, AssignmentStatus.FAILED)
     if isinstance(assignment, Decision):
         return assignment
-    assert command.error_code is not None
-    failure = Failure(command.error_code, command.error_message, command.screenshot_ref, command.activity_stack)
+    failure = replace(
+        _failure(command, assignment), screenshot_ref=command.screenshot_ref, activity_stack=command.activity_stack
+    )
     failed = fail(fleet, assignment, failure, now, is_last=_is_last(command.retry_count))
     return accept(*begin(fleet, assignment, now), *failed, then=follow_up())
+
+
+def _failure(command: ReportFailed | ReportRunning, assignment: Assignment) -> Failure:
+    """Make the failure that was reported, and say how far the report is to be trusted."""
+    assert command.error_code is not None
+    named = command.names_run and command.run == assignment.run
+    return Failure(
+        command.error_code,
+        command.error_message,
+        is_proven=named or command.as_device == assignment.device_id or command.farm_is_open,
+        is_enough=command.farm_is_open,
+    )
 
 
 def _is_last(retry_count: int | None) -> bool:
@@ -227,5 +242,5 @@ def report_throttled(fleet: Fleet, command: ReportThrottled, now: datetime) -> D
         return unknown_device(command.device_id)
     until = now + THROTTLE_ALERT_LASTS
     message = f"Device {device.serial_number} sends too many requests: they are blocked for 5 minutes"
-    alert = raise_alert(fleet.alerts, RATE_LIMITED, device.device_id, message, now, until=until, **where(device))
+    alert = raise_alert(fleet, RATE_LIMITED, device.device_id, message, now, until=until, **where(device))
     return accept(*alert)

@@ -43,4 +43,4 @@ def begin(
     else:
         events.append(AttemptSent(*attempt, timeout_at))
     started = AttemptStarted(*attempt, progress, claimed_at, timeout_at, by_pc)
-    return [*events, started, *resolve_alert(fleet.alerts, OFFERS_UNTAKEN, assignment.device_id, "taken")]
+    return [*events, started, *resolve_alert(fleet, OFFERS_UNTAKEN, assignment.device_id, "taken")]

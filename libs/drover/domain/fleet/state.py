@@ -10,8 +10,9 @@ from enum import StrEnum
 
 import msgspec
 
+from drover.domain.alerts import Snooze
 from drover.domain.fleet.job_spec import JobSpec
-from drover.domain.fleet.policy import ATTEMPTS_MAX
+from drover.domain.fleet.policy import ATTEMPTS_MAX, JOB_LIVES
 from drover.domain.past import Past
 from drover.domain.timers import Timers
 
@@ -72,14 +73,15 @@ class Pc(msgspec.Struct):
     """How many slots of the PC are in use: assignments of any job that are offered, sent, running or waiting for a
     retry."""
     offered: dict[str, None] = {}
-    """Assignments that wait for their agent."""
+    """Ids of the assignments that wait until their agents fetch them."""
     held_until: datetime | None = None
     failing: dict[str, datetime] = {}
-    """Its devices that went into error, and when. If all are in here, the PC is at fault and not its phones."""
+    """Its devices that went into error, each with the time. If all its devices are in here, the PC is taken to be at
+    fault and not its phones."""
     heard: int = 0
     """How many of its devices send signs of life."""
     silent: dict[str, datetime] = {}
-    """Its devices that fell silent, and when. If all are in here, the PC may be down and not its phones."""
+    """Its devices that fell silent, each with the time. If all its devices are in here, the PC itself may be down."""
     available: int = 0
     seen_in: int = 0
     """The number of the search (`Supply.look`) that `countable`, `free` and `back` were counted in."""
@@ -138,7 +140,7 @@ class Device(DeviceSpec, kw_only=True):
 
 
 Failure = tuple[int, int]
-"""(run, attempt): the run that ended the attempt, and the number of the attempt."""
+"""A failed attempt: the run in which it failed, and the number of the attempt."""
 
 
 def attempt_of_run(owner: Assignment | Ended, run: int) -> int:
@@ -176,7 +178,8 @@ class Assignment(msgspec.Struct):
     error_code: str | None = None
     error_message: str | None = None
     stale_noted: list[int] = []
-    """Earlier runs for which a late report was recorded; further ones are refused without a record."""
+    """Earlier runs of which a late report was refused and recorded. Further late reports of these runs are refused
+    without a record."""
     failures: tuple[Failure, ...] = ()
     """The failures of the assignment's attempts, oldest first."""
 
@@ -217,7 +220,8 @@ class Job(msgspec.Struct):
     activated_at: datetime | None = None
     ended_at: datetime | None = None
     paused_for: str | None = None
-    """The rule of the failures because of which the job was paused as bad."""
+    """If the job was paused because it failed in the same way on several devices: the error rule that these failures
+    matched. None: the job is not paused, or a person paused it."""
     named: dict[str, None] = {}
     """Devices that the job names: in its target, or because a person assigned them."""
     was_named: dict[str, None] = {}
@@ -225,38 +229,51 @@ class Job(msgspec.Struct):
     present: int = 0
     """How many of the devices in `named` could take work now."""
     live: dict[str, str] = {}
-    """The live assignment of each device."""
+    """By device, the id of its live assignment of this job."""
     offered: dict[str, None] = {}
-    """Live assignments that hold a slot and are not running."""
+    """Ids of the live assignments that hold a slot and are not running."""
     waiting: dict[str, None] = {}
-    """Live assignments without a slot."""
+    """Ids of the live assignments without a slot."""
     returned_at: int | None = None
     """The value of `Fleet.arrivals` when the search found no device for the job. The job is not tried again until that
     value changes."""
     ran: dict[str, str] = {}
-    """By device, the assignment of this job that ended there, in success or failure. Such a device does not get the job
-    again automatically."""
+    """By device, the id of the assignment that ended there: it was completed, it failed for good, it was cancelled
+    after it had run, or a person cancelled it. Such a device does not get the job again automatically."""
     taken_back: dict[str, None] = {}
-    """Assignments that were cancelled, and whose device may still get the job: the last ones."""
+    """Ids of ended assignments whose devices may still get the job: they were cancelled before they ran, or ended
+    before the job was opened again. At most the last `TAKEN_BACK_MAX`, besides those in `cut_off`."""
     cut_off: dict[str, str] = {}
-    """By device: its assignment by name, if it was cancelled because the job was deactivated. It is opened again with
-    the job."""
+    """By device, the id of an assignment that a person had made by name and that was cancelled because the job was
+    deactivated. It is opened again with the job."""
     proven_on: list[str] = []
-    """The first two PCs where the job was completed. It works there, so a PC where all phones fail is itself at
-    fault."""
+    """The first two PCs where the job was completed. This proves that the job works, so another PC where all phones
+    fail is itself at fault."""
     made: int = 0
     """How many assignments the job ever had. The ids of new assignments derive from this number."""
     in_flight: int = 0
     counted: int = 0
-    """How many devices count toward the job's target number of devices."""
+    """How many devices count toward the number of devices that the job is for (`Target.count`)."""
     completed: int = 0
     failed: int = 0
     replaced: int = 0
-    """How many devices that counted toward the target number may be replaced by others."""
+    """How many devices failed so that another device may replace them (`AttemptFailedFinal.replaced`). They are not in
+    `counted`."""
     final_failures: dict[str, list[str]] = {}
-    """By rule, the devices where the job failed for good."""
+    """By error rule, the devices where the job failed for good with it."""
+    given_up_by: dict[str, None] = {}
+    """Devices that reported that no device can do the job, if their reports count. The job ends when there are
+    `END_REPORTS_MIN`."""
     poison_rules: list[str] = []
-    """Rules for which the job was paused as bad: failures by these rules no longer count against devices."""
+    """Error rules for which the job was paused as bad. Failures with these rules no longer count against devices."""
+    put_first: int = 0
+    """If a person put the job before all others: the number of the event. 0: its place in the queue follows from its
+    priority and its age."""
+    is_scheduled: bool = False
+    """Whether the job waits for the time `spec.not_before`. It is not in the queue until then."""
+    lives_from: datetime | None = None
+    """When the 24 hours of the job begin: at the time that it was scheduled for, or when a person let it start at once.
+    None: at its creation."""
 
     @property
     def is_open(self) -> bool:
@@ -265,6 +282,10 @@ class Job(msgspec.Struct):
     @property
     def has_ended(self) -> bool:
         return self.status not in OPEN
+
+    @property
+    def expires_at(self) -> datetime:
+        return (self.lives_from or self.created_at) + JOB_LIVES
 
     @property
     def quota_left(self) -> int | None:
@@ -289,7 +310,8 @@ class Supply(msgspec.Struct):
     """How many free devices the search has found so far."""
     back: int = 0
     expected: int = 0
-    """How many devices may take the job later: they run another job, or get no offers for a while."""
+    """How many devices may take the job later: they have work of another job, or they or their PCs are in a pause
+    without work."""
 
 
 class Fleet(msgspec.Struct):
@@ -298,12 +320,12 @@ class Fleet(msgspec.Struct):
     devices: dict[str, Device] = {}
     device_by_serial: dict[str, str] = {}
     groups: dict[str, dict[str, None]] = {}
-    """Devices of each group."""
+    """By group, the ids of its devices."""
     jobs: dict[str, Job] = {}
     jobs_made: int = 0
     open_jobs: int = 0
     queue: list[tuple[int, str]] = []
-    """Jobs that wait for their turn, oldest first."""
+    """The jobs that wait for their turn, each as its number and its id, in the order of `turns.turn`."""
     supply: Supply | None = None
     looks: int = 0
     assignments: dict[str, Assignment] = {}
@@ -325,12 +347,16 @@ class Fleet(msgspec.Struct):
     arrivals: int = 0
     """Grows whenever a device becomes available."""
     next_job: str | None = None
-    """If no job is ACTIVE: the oldest job that a device could take now."""
+    """If no job is ACTIVE: the first job in the queue that a device could take now."""
     unsettled: bool = False
     """Whether `next_job` must be computed again."""
     alerts: dict[str, str] = {}
     """The open alerts: `kind:subject` to the alert's id."""
+    snoozes: dict[str, Snooze] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
+    ahead_s: float = 0.0
+    """How many seconds the partition's time is ahead of the wall clock (`domain.wall_clock`). Only the times that jobs
+    are scheduled for are on the wall clock."""
 
     @property
     def active(self) -> Job | None:

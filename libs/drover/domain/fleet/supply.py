@@ -31,7 +31,8 @@ from drover.domain.ids import derived_uuid
 
 
 def follow_up(*steps: Step[Fleet]) -> Callable[[Fleet, datetime], Decision]:
-    """Continue a decision: take these steps first, then those of supply."""
+    """Make a function for `Decision.then` that continues a decision: it takes these steps first, then those of
+    supply."""
     return take_steps((*steps, next_consequence), events_max=FOLLOW_UP_EVENTS_MAX)
 
 
@@ -120,8 +121,8 @@ def _supply(fleet: Fleet, pc: Pc, events_max: int) -> list[Event]:
 
 
 def _new_id(fleet: Fleet, job: Job, number: int) -> str:
-    """Make an assignment id that nothing uses, not even an earlier job with the same job id: clients may choose both
-    ids."""
+    """Make an id that no assignment in the state has. The number of the job keeps it apart from assignments of an
+    earlier job with the same id, the salt from ids that clients have chosen."""
     for salt in count():
         found = derived_uuid(job.job_id, job.number, number, salt)
         if found not in fleet.assignments and found not in fleet.ended:
@@ -130,7 +131,8 @@ def _new_id(fleet: Fleet, job: Job, number: int) -> str:
 
 
 def _is_done(fleet: Fleet) -> bool:
-    """Whether no assignment of the ACTIVE job is in flight and no online device is left for it.
+    """Whether the ACTIVE job is done: none of its assignments is in flight or could go on, and either it has its number
+    of devices or no online device is left for it.
 
     A job that has not run anywhere yet does not wait for devices that are busy or get no offers: other jobs may go
     first.
@@ -159,7 +161,8 @@ def _skipped(fleet: Fleet, job: Job) -> int:
     if target.count is not None:
         # Devices that people named beyond the count still wait: they are skipped, too.
         return max(len(job.live), target.count + job.replaced - len(job.ran))
-    # Sets, not numbers: a device that ran the job, or waits for its retry, may have left the targeted PC or group.
+    # Compare sets, not numbers: a device that ran the job, or waits for its retry, may have left the targeted PC or
+    # group.
     return len(({**_members(fleet, target), **job.named}.keys() | job.live.keys()) - job.ran.keys())
 
 

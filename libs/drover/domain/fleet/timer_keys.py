@@ -15,5 +15,10 @@ def job_timer(job_id: str) -> str:
     return f"j:{job_id}"
 
 
+def schedule_timer(job_id: str) -> str:
+    """The key of the timer that ends a job's wait for its time. `job_timer` ends the job itself."""
+    return f"s:{job_id}"
+
+
 def pc_timer(pc_id: str) -> str:
     return f"p:{pc_id}"

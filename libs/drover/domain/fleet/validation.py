@@ -13,6 +13,7 @@ from drover.domain.fleet.commands import (
     ChangeDevice,
     ClaimForPc,
     CreateJob,
+    PrioritizeJob,
     RegisterDevice,
     RegisterPc,
     Report,
@@ -29,6 +30,7 @@ from drover.domain.fleet.policy import (
     CAPABILITY_PATTERN,
     DURATION_S_MAX,
     PC_CAPACITY_MAX,
+    PRIORITY_MAX,
     RUN_MAX,
 )
 from drover.domain.rules import validate_by
@@ -36,7 +38,7 @@ from drover.domain.rules import validate_by
 
 def _report(command: Report) -> Rejection | None:
     """Check the number of the run. It is recorded as the agent reports it, so it must fit into the integers of every
-    reader."""
+    program that reads the event."""
     return check_range(0, RUN_MAX, run=command.run)
 
 
@@ -68,6 +70,10 @@ def _change_device(command: ChangeDevice) -> Rejection | None:
 
 def _create_job(command: CreateJob) -> Rejection | None:
     return TEXTS.check(job_id=command.job_id) or check_spec(command)
+
+
+def _prioritize_job(command: PrioritizeJob) -> Rejection | None:
+    return check_range(-PRIORITY_MAX, PRIORITY_MAX, priority=command.priority)
 
 
 def _assign_job(command: AssignJob) -> Rejection | None:
@@ -131,6 +137,7 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     RegisterDevice: _register_device,
     ChangeDevice: _change_device,
     CreateJob: _create_job,
+    PrioritizeJob: _prioritize_job,
     AssignJob: _assign_job,
     ClaimForPc: _claim,
     ReportRunning: _report_running,

@@ -1,4 +1,4 @@
-"""Takes work back: before it ran, or because its device fell silent."""
+"""Takes work back that is not running: offers, sent attempts and retries. Running work is taken back in `presence`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from drover.domain.fleet.state import Assignment, Device, Fleet, Job, Phase
 
 
 def of(assignment: Assignment) -> tuple[str, str, str]:
-    """Return the first fields of every event about an assignment."""
+    """Return the first fields of every event about an assignment: the ids of the assignment, its job and its device."""
     return assignment.assignment_id, assignment.job_id, assignment.device_id
 
 
 def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
-    """Return the first fields of every event about an attempt."""
+    """Return the first fields of every event about an attempt: those of `of`, the run and the number of the attempt."""
     return (
         assignment.assignment_id,
         assignment.job_id,
@@ -32,8 +32,9 @@ def attempt_of(assignment: Assignment) -> tuple[str, str, str, int, int]:
 def take_back(job: Job, assignment: Assignment, reason: str) -> list[Event]:
     """Take the slot from an assignment that does not run.
 
-    The assignment waits for its device if a person named that device, or if an attempt was used up. Otherwise it is
-    cancelled, so that another device can get the job.
+    The assignment then waits for its device if it has run before, if a person named the device, or if the target of a
+    job without a maximum number of devices names it. Otherwise it is cancelled, so that another device can get the job.
+    If the job has ended, it is always cancelled.
     """
     events: list[Event] = []
     if assignment.phase in (Phase.OFFERED, Phase.SENT):
@@ -56,10 +57,10 @@ def take_back_untaken(fleet: Fleet, assignment: Assignment, now: datetime) -> li
     events = [*take_back(job, assignment, reason), DeviceHeld(device.device_id, until, untaken)]
     if untaken >= UNTAKEN_ALERT_AT:
         message = f"Device {device.serial_number} did not fetch {untaken} offers in a row"
-        events += raise_alert(fleet.alerts, OFFERS_UNTAKEN, device.device_id, message, now, **where(device))
+        events += raise_alert(fleet, OFFERS_UNTAKEN, device.device_id, message, now, **where(device))
     return events
 
 
 def where(device: Device) -> dict[str, Any]:
-    """Return the details of a device that alerts show: where it is."""
+    """Return the details that alerts show of a device: its serial number and its PC."""
     return {"serial_number": device.serial_number, "pc_id": device.pc_id}

@@ -1,4 +1,4 @@
-"""Identity: the people who sign in, and their sessions."""
+"""Identity: the people who sign in and their sessions, and the API keys of programs."""
 
 from drover.domain.identity.decider import IDENTITY
 

@@ -55,8 +55,8 @@ def change_role(identity: Identity, command: ChangeRole, now: datetime) -> Decis
         return no_account()
     if account.role == command.role:
         return NOTHING
-    if _is_last_admin(identity, account):
-        return _last_admin()
+    if is_last_admin(identity, account):
+        return last_admin()
     return accept(e.RoleChanged(account.account_id, command.role), *end_all(identity, account, "role_changed", now))
 
 
@@ -66,8 +66,8 @@ def disable_account(identity: Identity, command: DisableAccount, now: datetime) 
         return no_account()
     if account.disabled:
         return NOTHING
-    if _is_last_admin(identity, account):
-        return _last_admin()
+    if is_last_admin(identity, account):
+        return last_admin()
     return accept(e.AccountDisabled(account.account_id), *end_all(identity, account, "disabled", now))
 
 
@@ -125,10 +125,10 @@ def no_account() -> Decision:
     return reject(Code.NOT_FOUND, "Account not found")
 
 
-def _is_last_admin(identity: Identity, account: Account) -> bool:
+def is_last_admin(identity: Identity, account: Account) -> bool:
     return account.is_admin and identity.admins == 1
 
 
-def _last_admin() -> Decision:
-    """Refuse to disable or demote the last admin: without an admin nobody could undo the change."""
+def last_admin() -> Decision:
+    """Refuse to disable, demote or erase the last admin: without an admin nobody could undo the change."""
     return reject(Code.CONFLICT, "This is the last admin: make somebody else one first")

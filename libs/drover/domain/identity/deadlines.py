@@ -1,4 +1,5 @@
-"""What happens at the deadlines of identity: sessions expire, ended sessions are archived, alerts expire."""
+"""What happens at the deadlines of identity: sessions, API keys, codes and alerts expire, ended sessions are archived,
+rotated keys are revoked."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ from functools import partial
 from drover.domain.alerts import expire_alert
 from drover.domain.decider import NOTHING, Decision, Tick, accept
 from drover.domain.event import Event
-from drover.domain.identity.events import SessionArchived
+from drover.domain.identity.api_keys import ROTATED
+from drover.domain.identity.enrolments import EXPIRED
+from drover.domain.identity.events import ApiKeyExpired, ApiKeyRevoked, EnrolmentEnded, SessionArchived
 from drover.domain.identity.policy import FIRED_AT_ONCE_MAX
 from drover.domain.identity.sessions import expire
 from drover.domain.identity.state import Identity
-from drover.domain.identity.timer_keys import ARCHIVING, EXPIRY
+from drover.domain.identity.timer_keys import ARCHIVING, ENROLMENT, EXPIRY, KEY_EXPIRY, KEY_GRACE
 
 
 def next_deadline(identity: Identity) -> datetime | None:
@@ -36,4 +39,10 @@ def _due(identity: Identity, kind: str, subject: str, now: datetime) -> list[Eve
         return [expire(identity.sessions[subject], now)]
     if kind == ARCHIVING:
         return [SessionArchived(subject)]
-    return expire_alert(identity.alerts, subject)
+    if kind == KEY_EXPIRY:
+        return [ApiKeyExpired(subject)]
+    if kind == KEY_GRACE:
+        return [ApiKeyRevoked(subject, ROTATED)]
+    if kind == ENROLMENT:
+        return [EnrolmentEnded(subject, EXPIRED)]
+    return expire_alert(identity, subject)

@@ -75,9 +75,7 @@ def _alert_of_reuse(identity: Identity, session: Session, now: datetime) -> list
         return []
     text = "A refresh token was used twice: somebody may have a copy. The session was ended."
     until = now + ALERT_LASTS
-    return raise_alert(
-        identity.alerts, REUSED, session.session_id, text, now, until=until, account_id=session.account_id
-    )
+    return raise_alert(identity, REUSED, session.session_id, text, now, until=until, account_id=session.account_id)
 
 
 def _rotate(session: Session, command: RotateRefresh, now: datetime) -> Decision:

@@ -1,4 +1,5 @@
-"""State of identity's decider: accounts, live sessions, and sessions that ended within the last hour."""
+"""State of identity's decider: accounts, live sessions, sessions that ended within the last hour, API keys until they
+expire (revoked ones a day longer), and open enrolments."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from datetime import datetime
 
 import msgspec
 
-from drover.domain.identity.policy import AccountRole
+from drover.domain.alerts import Snooze
+from drover.domain.erasure import Erasures
+from drover.domain.identity.policy import AccountRole, KeyRole
 from drover.domain.timers import Timers
 
 
@@ -59,6 +62,33 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
     reason: str
 
 
+class ApiKey(msgspec.Struct):
+    key_id: str
+    name: str
+    role: KeyRole
+    expires_at: datetime
+    device_id: str | None = None
+    digest: str | None = None
+    """SHA-256 of the key, if it was adopted. None: Drover issued the key itself."""
+    successor_id: str | None = None
+    """The id of the key that succeeds this one. None: it was not rotated."""
+    is_revoked: bool = False
+
+
+class Enrolment(msgspec.Struct):
+    enrolment_id: str
+    pc_id: str
+    digest: str
+    devices_max: int
+    valid_s: int
+    expires_at: datetime
+    nonce: str | None = None
+    """SHA-256 of the secret of the agent that used the code. None: nobody has used it yet."""
+    key_ids: tuple[str, ...] = ()
+    """Ids of the keys that the agent got when it last used the code."""
+    uses: int = 0
+
+
 class Identity(msgspec.Struct):
     accounts: dict[str, Account] = {}
     by_email: dict[str, str] = {}
@@ -68,6 +98,24 @@ class Identity(msgspec.Struct):
     sessions: dict[str, Session] = {}
     ended: dict[str, Ended] = {}
     alerts: dict[str, str] = {}
+    snoozes: dict[str, Snooze] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
     ahead_s: float = 0.0
-    """Seconds by which the partition's time is ahead of the wall clock, which all moments here follow."""
+    """Seconds by which the partition's time is ahead of the wall clock. All times in this state are wall-clock
+    times."""
+    api_keys: dict[str, ApiKey] = {}
+    """Keys that have not expired, and revoked ones for a day more, by id."""
+    revoked: dict[str, None] = {}
+    """Ids of the revoked keys in `api_keys`."""
+    adopted: dict[str, str] = {}
+    """By digest of an adopted key in `api_keys`, its id."""
+    enrolled: dict[str, str] = {}
+    """By device, the id of the key that it got at its last enrolment or, if that key was rotated, the id of the
+    successor. No entry if the key was revoked."""
+    enrolments: dict[str, Enrolment] = {}
+    by_code: dict[str, str] = {}
+    """By digest of its code, the id of an enrolment."""
+    erased: Erasures = {}
+    """How often each person was erased, by the token of the person (`subjects.person_token`)."""
+    removed: dict[str, None] = {}
+    """The tokens of the people in `erased` who had an account. The ids of these accounts are never used again."""

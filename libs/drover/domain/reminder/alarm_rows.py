@@ -1,8 +1,8 @@
 """Decides the writes of clients to rows of `alarm`, a table of document 004 (reminders).
 
-Some of these clients are senders of the users' own. Such a sender writes columns to claim an alarm and to report that
-it has sent the alarm. It can work beside our sender: an alarm has one claim at a time, a claim needs an alarm that is
-due, and only the side that claimed an alarm can release it.
+Some of these clients are sender programs of the users, which send reminders themselves. Such a program writes columns
+to claim an alarm and to report that it has sent the alarm. It can work beside our sender: an alarm has one claim at a
+time, a claim needs an alarm that is due, and only the side that claimed an alarm can release it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from drover.domain.reminder.texts import cut, unpack
 from drover.domain.reminder.users import new_user
 
 OUTSIDE: Final = "table"
-"""The name of the instance in claims by senders of the users' own."""
+"""The name of the claiming instance in claims that sender programs of the users made through the table `alarm`."""
 
 Step = Callable[[Reminders, datetime], Sequence[Event]]
 
@@ -174,12 +174,14 @@ def _is_sent(alarm: Alarm, command: AlarmRow) -> bool:
 
 
 def _changes_more(command: AlarmRow) -> bool:
-    """Whether the client wrote more than the end of a claim. Apps write whole rows back, with a null `processed_at`."""
+    """Whether the client wrote a text or a time, besides null into `processed_at`. Apps write whole rows back, and a
+    null `processed_at` in them need not mean that a claim shall end."""
     return not (command.title is None and command.body is None and command.next_alarm_time is None)
 
 
 def _means_now(time: datetime, now: datetime) -> bool:
-    """Whether a written time means that the alarm is due now. Clients' clocks may be ahead of ours."""
+    """Whether a time that a client wrote means that the alarm is due now. A time less than a minute ahead does, because
+    clients' clocks may be ahead of ours."""
     return time < now + MINUTE
 
 
@@ -192,7 +194,7 @@ def _edit(command: AlarmRow, state: Reminders, now: datetime) -> Sequence[Event]
     before = unpack(alarm.text)
     title = before[0] if command.title is None else cut(command.title)
     body = before[1] if command.body is None else cut(command.body)
-    # If the alarm was sent, the event of the sending has the id of the notification.
+    # If the client reports a sending, the event of that sending records the id of the notification.
     noted = None if _is_sent(alarm, command) else notification_id(command.last_notification_id)
     if (title, body) == before and noted is None:
         return ()

@@ -1,4 +1,5 @@
-"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
+"""Makes the answer to a command from the events that it recorded, and from nothing else. So a repeated command gets the
+same answer."""
 
 from __future__ import annotations
 
@@ -29,12 +30,16 @@ def _changed(events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
 
 
 def _user(event: e.UserAdded, events: Sequence[e.ReminderEvent]) -> dict[str, Any]:
-    for other in events:  # an alarm or a subscription may come after the event of its new user
+    for other in events:  # if the user was added only for an alarm or a subscription, answer with that
         if isinstance(other, e.AlarmRegistered):
             return _registered(other, events)
         if isinstance(other, e.SubscriptionAdded):
             return _subscription(other, events)
     return {"user_id": event.user_id, "timezone": event.timezone}
+
+
+def _erased(event: e.UserErased, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
+    return {"user_id": event.user_id}
 
 
 def _timezone(event: e.TimezoneSet, _: Sequence[e.ReminderEvent]) -> dict[str, Any]:
@@ -83,7 +88,8 @@ def _deleted(_: e.AlarmDeleted, events: Sequence[e.ReminderEvent]) -> dict[str, 
 
 
 def _claimed(event: e.AlarmDispatched, events: Sequence[e.ReminderEvent]) -> Any:
-    """Answer our sender with a list of claimed alarms, and a sender of the users' own with the columns of one alarm."""
+    """Answer our own sender with a list of claimed alarms, but a sender program of the users, which wrote to the table
+    `alarm`, with the columns of its alarm."""
     if event.outside:
         return {"page_id": event.page_id, "user_id": event.user_id, **_claim(event)}
     return [
@@ -150,10 +156,11 @@ _COLUMNS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
     e.AlarmSent: _sending,
     e.SendingFailed: _failure,
 }
-"""The columns of `alarm` that an event changes."""
+"""By event type, a function that returns the columns of `alarm` that the event changes, with their new values."""
 _TELL: Final[dict[type, Callable[[Any, Sequence[e.ReminderEvent]], Any]]] = {
     e.UserAdded: _user,
     e.TimezoneSet: _timezone,
+    e.UserErased: _erased,
     e.AlarmRegistered: _registered,
     e.AlarmRenewed: _registered,
     e.AlarmEdited: _edited,

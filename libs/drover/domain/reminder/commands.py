@@ -6,7 +6,9 @@ from datetime import datetime
 
 import msgspec
 
+from drover.domain.alert_handling import AlertCommand
 from drover.domain.decider import Command, Tick
+from drover.domain.limited_callers import ReportLimited
 
 
 class RegisterByPage(Command):
@@ -15,8 +17,10 @@ class RegisterByPage(Command):
     page_id: str
     user_id: str
     title: str | None = None
-    """None: keep the present title, or empty for a new alarm."""
+    """None: an existing alarm keeps its title, a new one gets an empty title."""
     body: str | None = None
+    quota: int | None = None
+    """How many events the user may cause in a day. None: no limit."""
 
 
 class Notify(Command):
@@ -38,6 +42,8 @@ class Schedule(Command):
     user_id: str
     next_alarm_time: datetime
     """Without an offset it is local time in the user's time zone; with one it is absolute."""
+    quota: int | None = None
+    """How many events the user may cause in a day. None: no limit."""
 
 
 class SetTimezone(Command):
@@ -49,6 +55,8 @@ class SetTimezone(Command):
     """Whether the command is refused for a user without a row in `user_info`."""
     only_if: str | None = None
     """The time zone that the user must still have, or the command is refused. None: any."""
+    quota: int | None = None
+    """How many events the user may cause in a day. None: no limit."""
 
 
 class AddUser(Command):
@@ -67,6 +75,13 @@ class RemoveUser(Command):
     """The time zone that the user must still have, or the command is refused. None: any."""
 
 
+class EraseUser(Command):
+    """Erase a user: afterwards nobody can read the texts and subscriptions that the log has of this user. Their
+    alarms stay, without readable texts, until they are deleted."""
+
+    user_id: str
+
+
 class AlarmRow(Command):
     """The columns of `alarm` that a client wrote. None: it did not write the column."""
 
@@ -75,7 +90,8 @@ class AlarmRow(Command):
     title: str | None = None
     body: str | None = None
     next_alarm_time: datetime | None = None
-    """With an offset. A time that has passed, or is less than a minute ahead, means now."""
+    """When the alarm is due next, with a UTC offset. A time that has passed, or is less than a minute ahead, means
+    now."""
     sent_count: int | None = None
     """A count that is one more than before means that the client has sent the alarm."""
     last_notification_id: str | None = None
@@ -144,6 +160,9 @@ class ReportFailed(Report):
     """Whether a retry would fail again."""
     code: str
     error: str = ""
+    only_for_a_day: bool = False
+    """Whether to retry for a day and then give up: the receiver refused the caller or knows no such address, which may
+    be a mistake that somebody corrects."""
 
 
 class ReportUnknown(Report):
@@ -163,6 +182,8 @@ class AddSubscription(Command):
     subscription_id: str
     channel: str
     sealed: str
+    quota: int | None = None
+    """How many events the user may cause in a day. None: no limit."""
 
 
 class RemoveSubscription(Command):
@@ -185,6 +206,7 @@ ReminderCommand = (
     | SetTimezone
     | AddUser
     | RemoveUser
+    | EraseUser
     | AddAlarm
     | ChangeAlarm
     | DeleteAlarm
@@ -196,5 +218,7 @@ ReminderCommand = (
     | AddSubscription
     | RemoveSubscription
     | ChangeFetchLimit
+    | ReportLimited
+    | AlertCommand
     | Tick
 )

@@ -22,7 +22,8 @@ class Waking(Protocol):
 
 
 class Due:
-    """A heap of alarms by the second at which they are due. One is for the claimed alarms, one for the others.
+    """A heap of alarms by the second at which they are due. The state has two: one of claimed alarms, one of the
+    others.
 
     After `tidy` the top entry is never outdated, so reading it is O(1).
     """

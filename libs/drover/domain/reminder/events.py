@@ -1,13 +1,20 @@
 """Events of reminders. Additive only: a breaking change needs a new type and an upcaster.
 
-Titles and bodies are in the log in clear text, because they must still be sendable after a rebuild.
+Titles, bodies and subscriptions are sealed with the key of their user (`domain.erasure`). Events of earlier releases
+have titles and bodies in clear text.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.alerts import (
+    AlertAcknowledged,
+    AlertRaised,
+    AlertResolved,
+    AlertSnoozed,
+    AlertSnoozeEnded,
+)
 from drover.domain.event import Event, TermStarted
 
 
@@ -31,6 +38,12 @@ class UserRemoved(Event):
     """The default time zone at that time."""
 
 
+class UserErased(Event):
+    """The user was erased: the key that their texts and subscriptions are sealed with is destroyed."""
+
+    user_id: str
+
+
 class AlarmEvent(Event):
     """Fields that all events of an alarm share."""
 
@@ -46,7 +59,8 @@ class AlarmRegistered(AlarmEvent):
     next_alarm_time: datetime
     sent_count: int
     life: int
-    """1, or more if the page had another alarm until recently. It keeps the sending keys of both apart."""
+    """1, or a higher number if the page may have had another alarm recently. It keeps the sending keys of the two
+    alarms apart."""
     once: bool = False
     """Whether the alarm is a notice. A notice is deleted after its first sending."""
 
@@ -66,7 +80,7 @@ class AlarmEdited(AlarmEvent):
     title: str
     body: str
     notification_id: str | None
-    """None: no change."""
+    """The id of the last notification. None: it does not change."""
     next_alarm_time: datetime
     sent_count: int
 
@@ -117,13 +131,13 @@ class AlarmDispatched(SendingEvent):
     recover_at: datetime
     """When the alarm may be claimed again if no report about the sending arrives."""
     outside: bool = False
-    """Whether a sender of the users' own claimed it, through the table `alarm`."""
+    """Whether a sender program of the users claimed it, through the table `alarm`."""
     processed_at: datetime | None = None
-    """The time that a sender of the users' own wrote. None: the time of this event."""
+    """The time of the claim that a sender program of the users wrote. None: the time of this event."""
 
 
 class ClaimGivenUp(SendingEvent):
-    """A client ended the claim of a sender of the users' own, by writing a `processed_at` that is too old."""
+    """A client ended the claim of a sender program of the users, by writing a `processed_at` that is too old."""
 
     processed_at: datetime
     recover_at: datetime
@@ -147,6 +161,9 @@ class SendingFailed(SendingEvent):
     retry_at: datetime | None
     next_alarm_time: datetime
     shift_min: int
+    refused_from: int | None = None
+    """The first of the attempts in a row, up to this one, that failed because the receiver refused the caller or knows
+    no such address. None: this attempt failed in another way."""
 
 
 class SendingUncertain(SendingEvent):
@@ -182,6 +199,7 @@ ReminderEvent = (
     | UserAdded
     | TimezoneSet
     | UserRemoved
+    | UserErased
     | AlarmRegistered
     | AlarmRenewed
     | AlarmEdited
@@ -199,4 +217,7 @@ ReminderEvent = (
     | FetchLimitChanged
     | AlertRaised
     | AlertResolved
+    | AlertAcknowledged
+    | AlertSnoozed
+    | AlertSnoozeEnded
 )

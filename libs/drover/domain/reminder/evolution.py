@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from sys import intern
 from typing import Any, Final
 
-from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain import alerts
+from drover.domain.erasure import note_erased
 from drover.domain.event import TermStarted
 from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.reminder import events as e
 from drover.domain.reminder.due import Due
-from drover.domain.reminder.policy import KEYS_REMEMBERED_FOR, KEYS_REMEMBERED_MAX
+from drover.domain.reminder.policy import CONTEXT, KEYS_REMEMBERED_FOR, KEYS_REMEMBERED_MAX
 from drover.domain.reminder.sending import NOT_THE_PROVIDERS
 from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of, seconds_of
 from drover.domain.reminder.texts import pack
@@ -23,6 +24,7 @@ _KEPT_S: Final = int(KEPT_AT_LEAST.total_seconds())
 
 
 def evolve(state: Reminders, event: e.ReminderEvent) -> Reminders:
+    state.use.note(event)
     _EVOLVE[type(event)](state, event)
     return state
 
@@ -32,8 +34,8 @@ def _nothing(state: Reminders, event: object) -> None:
 
 
 def _term_started(state: Reminders, event: TermStarted) -> None:
-    """Follow a wall clock that was set back. Retries, the ends of claims and alarms that were requested for now come
-    forward; the times that users chose stay."""
+    """If the wall clock was set back, bring forward retries, the ends of claims, and alarms that were requested for
+    now: they were computed from the wrong clock. The times that users chose stay."""
     set_back = note_ahead(state, event)
     if not set_back:
         return
@@ -77,6 +79,10 @@ def _user_removed(state: Reminders, event: e.UserRemoved) -> None:
         state.unlisted.add(event.user_id)
     else:
         del state.users[event.user_id]
+
+
+def _user_erased(state: Reminders, event: e.UserErased) -> None:
+    note_erased(state.erased, CONTEXT, event.user_id)
 
 
 def _registered(state: Reminders, event: e.AlarmRegistered) -> None:
@@ -135,6 +141,7 @@ def _deleted(state: Reminders, event: e.AlarmDeleted) -> None:
     state.in_hand.pop(event.page_id, None)
     state.outside.discard(event.page_id)
     state.delivered.pop(event.page_id, None)
+    state.refused.pop(event.page_id, None)
     once = event.page_id in state.once
     state.once.discard(event.page_id)
     state.waiting.tidy()
@@ -200,6 +207,7 @@ def _sent(state: Reminders, event: e.AlarmSent) -> None:
     alarm.sent_count = event.sent_count
     alarm.attempt = 0
     state.delivered.pop(alarm.page_id, None)
+    state.refused.pop(alarm.page_id, None)
     _release(state, alarm)
     _wait(state, alarm, alarm.next_s)
     state.failed_in_row = 0
@@ -211,6 +219,10 @@ def _failed(state: Reminders, event: e.SendingFailed) -> None:
         state.delivered.pop(alarm.page_id, None)
         if not alarm.moved:
             _place(alarm, event.next_alarm_time, event.shift_min, immediate=False)
+    if event.refused_from is None:
+        state.refused.pop(alarm.page_id, None)
+    else:
+        state.refused[alarm.page_id] = event.refused_from
     _release(state, alarm)
     _wait(state, alarm, alarm.next_s if event.retry_at is None else max(alarm.next_s, seconds_of(event.retry_at)))
     _count_failure(state, event.code)
@@ -270,19 +282,12 @@ def _fetch_limit_changed(state: Reminders, event: e.FetchLimitChanged) -> None:
     state.fetch_limit = event.fetch_limit
 
 
-def _alert_raised(state: Reminders, event: AlertRaised) -> None:
-    note_raised(state.alerts, state.timers, event)
-
-
-def _alert_resolved(state: Reminders, event: AlertResolved) -> None:
-    note_resolved(state.alerts, state.timers, event)
-
-
 _EVOLVE: Final[dict[type, Callable[[Reminders, Any], None]]] = {
     TermStarted: _term_started,
     e.UserAdded: _user_added,
     e.TimezoneSet: _timezone_set,
     e.UserRemoved: _user_removed,
+    e.UserErased: _user_erased,
     e.AlarmRegistered: _registered,
     e.AlarmRenewed: _renewed,
     e.AlarmEdited: _edited,
@@ -298,6 +303,5 @@ _EVOLVE: Final[dict[type, Callable[[Reminders, Any], None]]] = {
     e.SubscriptionAdded: _subscription_added,
     e.SubscriptionRemoved: _subscription_removed,
     e.FetchLimitChanged: _fetch_limit_changed,
-    AlertRaised: _alert_raised,
-    AlertResolved: _alert_resolved,
+    **alerts.EVOLVE,
 }

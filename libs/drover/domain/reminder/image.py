@@ -8,6 +8,9 @@ from sys import intern
 
 import msgspec
 
+from drover.domain.alerts import Snooze
+from drover.domain.erasure import Erasures
+from drover.domain.quota import DailyUse
 from drover.domain.reminder.state import Alarm, Reminders, Subscription, Tombstone, User, minute_of
 from drover.domain.timers import Timers
 
@@ -44,6 +47,10 @@ class ReminderImage(msgspec.Struct):
     unlisted: list[str] = []
     life_floor: int = 0
     ahead_s: float = 0.0
+    use: DailyUse = msgspec.field(default_factory=DailyUse)
+    erased: Erasures = {}
+    refused: dict[str, int] = {}
+    snoozes: dict[str, Snooze] = {}
 
 
 def to_image(state: Reminders) -> ReminderImage:
@@ -63,6 +70,10 @@ def to_image(state: Reminders) -> ReminderImage:
         unlisted=sorted(state.unlisted),
         life_floor=state.life_floor,
         ahead_s=state.ahead_s,
+        use=state.use,
+        erased=state.erased,
+        refused=state.refused,
+        snoozes=state.snoozes,
     )
 
 
@@ -96,9 +107,12 @@ def from_image(image: ReminderImage) -> Reminders:
     }
     state.deletions.extend(image.deletions)
     state.deleted = {stone.page_id: stone.life for stone in image.deletions}
-    state.alerts, state.timers = image.alerts, image.timers
+    state.alerts, state.snoozes, state.timers = image.alerts, image.snoozes, image.timers
     state.failed_in_row, state.fetch_limit = image.failed_in_row, image.fetch_limit
     state.ahead_s = image.ahead_s
+    state.use = image.use
+    state.erased = image.erased
+    state.refused = image.refused
     state.outside, state.unlisted = set(image.outside), set(image.unlisted)
     state.life_floor = image.life_floor
     return state

@@ -23,7 +23,7 @@ Rule = Callable[[Reminders, Any, datetime, Policy], Decision]
 
 def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> Decision:
     if command.page_id in state.alarms or command.page_id in state.deleted:
-        return NOTHING  # it waits, or it was sent or dropped
+        return NOTHING  # the notice still waits, or it was already sent or dropped
     if now - command.asked_at > TOLD_WITHIN:
         return NOTHING
     registered = AlarmRegistered(
@@ -40,7 +40,8 @@ def notify(state: Reminders, command: Notify, now: datetime, policy: Policy) -> 
 
 
 def ends_notice(rule: Rule) -> Rule:
-    """Extend the decision about a report: delete a notice that was sent, or that cannot be sent."""
+    """Wrap a rule that decides a report about a sending: if the report shows that a notice was sent, or cannot be sent,
+    the same decision deletes the notice."""
 
     def decide(state: Reminders, command: Report, now: datetime, policy: Policy) -> Decision:
         decision = rule(state, command, now, policy)

@@ -9,6 +9,7 @@ import msgspec
 
 from drover.domain.backoff import Backoff
 
+CONTEXT: Final = "reminder"
 ID_PATTERN: Final = r"^[A-Za-z0-9_.:@|-]{1,128}$"
 """The pattern of the ids of pages and users. It has no `~`, because that separates the parts of a sending's key."""
 SUBSCRIPTION_ID_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -23,9 +24,11 @@ NOTIFICATION_ID_CHARS_MAX: Final = 255
 ALARMS_PER_USER_MAX: Final = 10_000
 PAGES_PER_DELETION_MAX: Final = 100
 CHANNELS: Final = ("webpush",)
-"""Channels that a user can subscribe to. An operator configures the others."""
+"""The channels (ways to send) that users can subscribe to. All other channels are configured by the operator."""
 SUBSCRIPTIONS_PER_USER_MAX: Final = 20
 SEALED_CHARS_MAX: Final = 8192
+SEALED_TEXT_CHARS_MAX: Final = 12_000
+"""Maximum length of a title or a body after it was sealed. `TEXT_CHARS_MAX` characters of any language fit."""
 
 SENT_COUNT_FIRST: Final = 1
 SENT_COUNT_MAX: Final = 1_000_000
@@ -48,6 +51,8 @@ KEYS_REMEMBERED_MAX: Final = 100_000
 it remembers only their highest `life` number."""
 FAILURES_ALERT_AT: Final = 20
 """After this many failed sendings in a row, of any alarms of a partition, an alert about the provider is raised."""
+REFUSALS_RETRIED_FOR: Final = timedelta(days=1)
+"""How long a sending is retried whose receiver refuses the caller or knows no such address."""
 CROWDED_ALERT_LASTS: Final = timedelta(hours=24)
 
 
@@ -65,7 +70,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     timezone_default: str = "Asia/Seoul"
 
     def pause(self, sent_count: int) -> timedelta:
-        """Return the pause after the sending with this number. It doubles with each sending, up to `cap`."""
+        """Return the pause after a sending. `sent_count`: the alarm's count before that sending. The pause doubles with
+        each sending, up to `cap`."""
         backoff = Backoff(first_s=self.base.total_seconds(), max_s=self.cap.total_seconds())
         return backoff.pause(sent_count - SENT_COUNT_FIRST + 1)
 
@@ -73,3 +79,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         """Return the pause before the next attempt, after this many attempts at the same sending."""
         backoff = Backoff(first_s=self.retry_first.total_seconds(), max_s=self.retry_max.total_seconds())
         return backoff.pause(attempt)
+
+    def has_retried_for(self, lasts: timedelta, attempt: int, *, first: int = 1) -> bool:
+        """Whether the pauses after the attempts from `first` to `attempt` add up to at least `lasts`. Only the pauses
+        count, not the time since the sending was due. So a sending gets all its retries even if no sender ran for
+        days."""
+        paused = timedelta()
+        for number in range(first, attempt + 1):
+            paused += self.retry_after(number)
+            if paused >= lasts:
+                return True
+        return False

@@ -53,7 +53,7 @@ def crowding(state: Reminders, alarm: Alarm, spot: Spot, now: datetime) -> list[
     return [
         MinuteCrowded(alarm.page_id, user_id, spot.moment, spot.tries),
         *raise_alert(
-            state.alerts,
+            state,
             MINUTE_CROWDED,
             user_id,
             f"No free minute was found for an alarm of user {user_id}: two of their alarms share a minute",

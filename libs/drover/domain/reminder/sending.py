@@ -14,7 +14,13 @@ from drover.domain.event import Event
 from drover.domain.reminder.alerts import PROVIDER, PUSH_FAILING
 from drover.domain.reminder.commands import ClaimDue, Report, ReportFailed, ReportSent, ReportUnknown
 from drover.domain.reminder.events import AlarmDispatched, AlarmSent, SendingFailed, SendingUncertain
-from drover.domain.reminder.policy import ERROR_CHARS_MAX, FAILURES_ALERT_AT, NOTIFICATION_ID_CHARS_MAX, Policy
+from drover.domain.reminder.policy import (
+    ERROR_CHARS_MAX,
+    FAILURES_ALERT_AT,
+    NOTIFICATION_ID_CHARS_MAX,
+    REFUSALS_RETRIED_FOR,
+    Policy,
+)
 from drover.domain.reminder.schedule import crowding, following_spot
 from drover.domain.reminder.spacing import Spot
 from drover.domain.reminder.state import Alarm, Reminders, moment_at, seconds_of
@@ -24,8 +30,12 @@ NO_SUBSCRIPTION: Final = "no_subscription"
 NOT_BEGUN: Final = "not_begun"
 """Error code: the process that claimed the alarm stopped before it began to send."""
 RELEASED: Final = "released"
-"""Error code: a sender of the users' own released its claim."""
-NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN, RELEASED})
+"""Error code: a sender program of the users, which works through the table `alarm`, released its claim."""
+TEXT_ERASED: Final = "text_erased"
+"""Error code: the user was erased, so nobody can read the texts of the alarm."""
+TEXT_UNREADABLE: Final = "text_unreadable"
+"""Error code: the texts of the alarm cannot be opened, because of a missing key or damage."""
+NOT_THE_PROVIDERS: Final = frozenset({NO_SUBSCRIPTION, NOT_BEGUN, RELEASED, TEXT_ERASED, TEXT_UNREADABLE})
 """Error codes that are not the provider's fault, so they raise no alert about it."""
 
 
@@ -34,7 +44,8 @@ def claim_due(state: Reminders, command: ClaimDue, now: datetime, policy: Policy
 
 
 def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders, now: datetime) -> Decision:
-    """Claim the alarm that is due first. The next one is looked up in the state after it."""
+    """Claim the alarm that is due first. The next decision claims the next alarm, on the state after this claim, until
+    `left` alarms are claimed or none is due."""
     first = state.first()
     if left == 0 or first is None or first[0] > seconds_of(now):
         return NOTHING
@@ -45,7 +56,8 @@ def _claim_first(command: ClaimDue, left: int, policy: Policy, state: Reminders,
 def claim(
     alarm: Alarm, instance: str, recover_at: datetime, *, processed_at: datetime | None = None
 ) -> AlarmDispatched:
-    """Make the event of a claim. `processed_at`: the time that a sender of the users' own wrote."""
+    """Make the event of a claim. `processed_at`: the time that a sender program of the users wrote into the table
+    `alarm`. None: our own sender claims the alarm."""
     return AlarmDispatched(
         page_id=alarm.page_id,
         user_id=alarm.user.user_id,
@@ -88,7 +100,7 @@ def sent(state: Reminders, alarm: Alarm, attempt: int, noted: str | None, spot: 
         next_alarm_time=spot.moment,
         shift_min=spot.shift_min,
     )
-    works = resolve_alert(state.alerts, PUSH_FAILING, PROVIDER, "sent")
+    works = resolve_alert(state, PUSH_FAILING, PROVIDER, "sent")
     return [event, *crowding(state, alarm, spot, now), *works]
 
 
@@ -98,7 +110,11 @@ def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy
         return _stale(command)
     error = command.error[:ERROR_CHARS_MAX]
     about = (alarm.page_id, alarm.user.user_id, alarm.sent_count, alarm.life, command.attempt)
-    if not command.permanent:
+    refused_from = _refused_from(state, command)
+    gives_up = refused_from is not None and policy.has_retried_for(
+        REFUSALS_RETRIED_FOR, command.attempt, first=refused_from
+    )
+    if not (command.permanent or gives_up):
         retry_at = now + policy.retry_after(command.attempt)
         due = moment_at(alarm.next_s)
         failed = SendingFailed(
@@ -109,9 +125,11 @@ def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy
             retry_at=retry_at,
             next_alarm_time=due,
             shift_min=alarm.shift_min,
+            refused_from=refused_from,
         )
         return accept(failed, *_failing(state, command, now))
-    # A retry would fail again, so give up: `sent_count` stays, and the next try is at the regular time.
+    # A retry would fail again, or has failed for a day, so give up: `sent_count` stays, and the next try is at the
+    # regular time.
     spot = following_spot(alarm, policy, now)
     failed = SendingFailed(
         *about,
@@ -121,8 +139,21 @@ def report_failed(state: Reminders, command: ReportFailed, now: datetime, policy
         retry_at=None,
         next_alarm_time=spot.moment,
         shift_min=spot.shift_min,
+        refused_from=refused_from,
     )
     return accept(failed, *crowding(state, alarm, spot, now), *_failing(state, command, now))
+
+
+def _refused_from(state: Reminders, command: ReportFailed) -> int | None:
+    """Return the first of the attempts in a row, up to this one, that the receiver refused. None: this attempt failed
+    in another way.
+
+    Attempts that failed in other ways do not count. So a receiver that was unreachable for days still gets a full day
+    of retries after its first refusal.
+    """
+    if not command.only_for_a_day:
+        return None
+    return min(state.refused.get(command.page_id, command.attempt), command.attempt)
 
 
 def report_unknown(state: Reminders, command: ReportUnknown, now: datetime, policy: Policy) -> Decision:
@@ -173,7 +204,7 @@ def _failing(state: Reminders, command: ReportFailed | ReportUnknown, now: datet
     if command.code in NOT_THE_PROVIDERS or state.failed_in_row + 1 < FAILURES_ALERT_AT:
         return []
     return raise_alert(
-        state.alerts,
+        state,
         PUSH_FAILING,
         PROVIDER,
         f"{FAILURES_ALERT_AT} reminders in a row could not be sent; the last one: {command.code}",

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from drover.domain.alerts import Snooze
+from drover.domain.erasure import Erasures
+from drover.domain.quota import DailyUse
 from drover.domain.reminder.due import Due
 from drover.domain.timers import Timers
 
@@ -101,6 +104,7 @@ class Reminders:
         "deleted",
         "deletions",
         "delivered",
+        "erased",
         "failed_in_row",
         "fetch_limit",
         "in_hand",
@@ -108,10 +112,13 @@ class Reminders:
         "once",
         "outside",
         "recovering",
+        "refused",
+        "snoozes",
         "subscriptions",
         "timers",
         "told",
         "unlisted",
+        "use",
         "users",
         "waiting",
     )
@@ -123,11 +130,16 @@ class Reminders:
         self.waiting = Due(self.alarms, dispatched=False)
         self.recovering = Due(self.in_hand, dispatched=True)
         self.outside: set[str] = set()
-        """Page ids of alarms that a sender of the users' own has claimed."""
+        """Page ids of alarms that a sender program of the users has claimed through the table `alarm`."""
         self.unlisted: set[str] = set()
         """Users with alarms whose row in `user_info` was deleted."""
         self.delivered: dict[str, tuple[str, ...]] = {}
-        """For claimed sendings that were delivered in part: the subscriptions that received them."""
+        """By page id, for sendings that were delivered in part: the subscriptions that have received the reminder."""
+        self.refused: dict[str, int] = {}
+        """By page id, for sendings whose last attempt was refused by the receiver: the first of the refused attempts in
+        a row."""
+        self.erased: Erasures = {}
+        """How often each user was erased, by the token of the user's id (`erasure.token_of`)."""
         self.once: set[str] = set()
         """Page ids of notices, which are deleted after their first sending."""
         self.subscriptions: dict[str, dict[str, Subscription]] = {}
@@ -136,22 +148,25 @@ class Reminders:
         """The `life` numbers of the alarms of recently deleted pages, by page id."""
         self.deletions: deque[Tombstone] = deque()
         self.told: deque[Tombstone] = deque()
-        """Notices that are too old for `deletions`. They are remembered as long as a request for them may be repeated,
-        however many there are."""
+        """Deleted notices that are too old for `deletions`. All of them are remembered as long as a request for them
+        may be repeated, so that no notice is sent twice."""
         self.life_floor = 0
         """The highest `life` number of the pages that were forgotten early. An alarm of a page that is not known gets a
         higher one, because the page may have been one of them."""
+        self.use = DailyUse()
         self.alerts: dict[str, str] = {}
+        self.snoozes: dict[str, Snooze] = {}
         self.timers = Timers()
         """Timers of alerts."""
         self.failed_in_row = 0
         self.ahead_s = 0.0
-        """Seconds by which the partition's time is ahead of the wall clock, which all moments here follow."""
+        """Seconds by which the partition's time is ahead of the wall clock. All times in this state are wall-clock
+        times."""
         self.fetch_limit: int | None = None
         """The fetch limit that was set at run time. None: the configured one applies."""
 
     def next_life(self, page_id: str) -> int:
-        """Return the `life` number for a new alarm of this page: it had no alarm with this number lately."""
+        """Return the `life` number for a new alarm of this page: one that no recent alarm of the page had."""
         return self.deleted.get(page_id, self.life_floor) + 1
 
     def lists(self, user_id: str) -> bool:

@@ -19,6 +19,7 @@ from drover.domain.reminder.commands import (
     ClaimDue,
     DeleteAlarm,
     DeletePages,
+    EraseUser,
     Notify,
     RegisterByPage,
     RemoveSubscription,
@@ -92,7 +93,7 @@ def _user(command: SetTimezone | AddUser) -> Rejection | None:
     return _text(user_id=command.user_id)
 
 
-def _remove_user(command: RemoveUser) -> Rejection | None:
+def _remove_user(command: RemoveUser | EraseUser) -> Rejection | None:
     return _text(user_id=command.user_id)
 
 
@@ -171,6 +172,7 @@ _CHECKS: Final[dict[type[Command], Callable[[Any], Rejection | None]]] = {
     SetTimezone: _user,
     AddUser: _user,
     RemoveUser: _remove_user,
+    EraseUser: _remove_user,
     AddAlarm: _alarm_row,
     ChangeAlarm: _alarm_row,
     DeleteAlarm: _delete_alarm,

@@ -1,4 +1,5 @@
-"""Answers to recorded commands, derived from their events alone: a repeated command gets the same answer."""
+"""Makes the answer to a command from the events that it recorded, and from nothing else. So a repeated command gets the
+same answer."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from drover.domain.render import events as e
+from drover.domain.render.erasing import told as erased_answer
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.render.state import RenderPurpose, Status
 from drover.domain.render.work import stale_rejection
@@ -13,8 +15,8 @@ from drover.domain.spec import fields_of
 
 
 def answer(events: Sequence[e.QueueEvent]) -> Any:
-    """Make the answer from the first event that has one. A claim that replaces an earlier job also requeues the render;
-    its answer is that of the claim."""
+    """Make the answer from the first event that has one. If a claim also requeues the render, because the worker starts
+    a job of its own, the answer is that of the claim."""
     for event in sorted(events, key=lambda event: type(event) is not e.RenderClaimed):
         tell = _TELL.get(type(event))
         if tell is not None:
@@ -117,6 +119,7 @@ def _described(event: e.CompositionDescribed) -> dict[str, Any]:
 _TELL: Final[dict[type, Callable[[Any], Any]]] = {
     e.RenderRequested: _requested,
     e.RenderClaimed: _claimed,
+    e.RenderErased: lambda event: erased_answer(event.render_id),
     e.LeaseRenewed: _renewed,
     e.RetryScheduled: _retry,
     e.RenderRequeued: _requeued,

@@ -1,5 +1,5 @@
-"""Converts gfx_data to nexrender's assets by the composition's mapping, and lists all data that it leaves out. Document
-003 (the render queue) defines the form of gfx_data in §3.4.2."""
+"""Converts gfx_data (the data to render) to nexrender's assets by the composition's mapping, and lists all data that it
+leaves out. Document 003 (the render queue) defines the form of gfx_data in §3.4.2."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class _Found(msgspec.Struct, frozen=True):
     flag: int | None = None
     """The number of the flag, for flags: they have a layer even without a mapping."""
     is_picture: bool = False
-    """Whether the value can only be a picture. A slot's `country` is also a text."""
+    """Whether the value can only be a picture. False for a slot's `country`, for example, which may also be shown as a
+    text."""
     is_field: bool = True
 
 
@@ -133,7 +134,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        return str(int(value))  # 250.0 chips are 250
+        return str(int(value))  # show 250.0 as 250
     return str(value)
 
 
@@ -158,7 +159,7 @@ def _slots(slots: Any) -> Iterator[_Found]:
         number = _number(slot, position, place)
         for name, value in _object(slot.get("fields") or {}, f"{place}.fields"):
             yield _Found(f"Slot {number} - {name}", value, number if name == "country" else None)
-        if "country" in slot:  # accepted beside `fields` as well as in it
+        if "country" in slot:  # it may stand beside `fields` or in it
             yield _Found(f"Slot {number} - country", _scalar(slot["country"], f"{place}.country"), number)
         yield from _others(slot, f"{place}.", ("slot_number", "fields", "country"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Final, Literal
 
+from drover.domain.alert_handling import AlertCommand
 from drover.domain.decider import Command, Tick
 from drover.domain.render.fence import RowFence
 from drover.domain.render.mapping_spec import CompositionChange, FieldChange, Layer
@@ -18,7 +19,7 @@ class RequestRender(Command):
     composition_id: str
     gfx_id: str
     gfx_data: str
-    """The data to render, sealed by the HTTP service that received it."""
+    """The data to render, sealed (encrypted) by the HTTP service that received it."""
     composition: str = ""
     """Name of the composition. Empty: the name in the composition's description, else the id."""
     cue_item_id: str | int | None = None
@@ -46,6 +47,15 @@ class RerunRender(Command):
     only_if: RowFence | None = None
 
 
+class EraseRender(Command):
+    """Erase the gfx_data of a render that has ended. Afterwards nobody can read it."""
+
+    render_id: int
+    gfx_id: str
+    """The id that its gfx_data was sealed with. The state forgets renders that ended long ago, so the caller looks it
+    up."""
+
+
 class Claim(Command):
     """Claim the oldest pending render for a worker that has none."""
 
@@ -53,7 +63,7 @@ class Claim(Command):
 
 
 class ClaimRender(Command):
-    """Claim this render for an external worker: one of the users' own, which writes to the table `render_queue`."""
+    """Claim this render for an external worker: a program of the users that writes to the table `render_queue`."""
 
     render_id: int
     worker_id: str | None = None
@@ -190,6 +200,7 @@ QueueCommand = (
     | CancelRender
     | ReleaseRender
     | RerunRender
+    | EraseRender
     | Claim
     | ClaimRender
     | ReportWork
@@ -211,5 +222,6 @@ QueueCommand = (
     | MapField
     | ChangeField
     | UnmapField
+    | AlertCommand
     | Tick
 )

@@ -57,7 +57,7 @@ def _archive(policy: Policy, queue: RenderQueue, render_id: str, now: datetime) 
 
 
 def _alert(policy: Policy, queue: RenderQueue, key: str, now: datetime) -> list[Event]:
-    return expire_alert(queue.alerts, key)
+    return expire_alert(queue, key)
 
 
 def _workers(policy: Policy, queue: RenderQueue, subject: str, now: datetime) -> list[Event]:

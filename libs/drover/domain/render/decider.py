@@ -7,9 +7,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from drover.domain import alert_handling
 from drover.domain.decider import Decider, Decision, Tick
 from drover.domain.render import commands as c
-from drover.domain.render import compositions, external, queries, requests, stops, work
+from drover.domain.render import compositions, erasing, external, queries, requests, stops, work
 from drover.domain.render.answers import answer
 from drover.domain.render.deadlines import next_deadline, tick
 from drover.domain.render.events import QueueEvent
@@ -26,6 +27,7 @@ _RULES: Final[dict[type, Rule]] = {
     c.CancelRender: requests.cancel_render,
     c.ReleaseRender: requests.release_render,
     c.RerunRender: requests.rerun_render,
+    c.EraseRender: erasing.erase_render,
     c.HandBack: work.hand_back,
     c.ReportProgress: work.report_progress,
     c.ReportRendered: work.report_rendered,
@@ -41,6 +43,7 @@ _RULES: Final[dict[type, Rule]] = {
     c.MapField: compositions.map_field,
     c.ChangeField: compositions.change_field,
     c.UnmapField: compositions.unmap_field,
+    **alert_handling.RULES,
 }
 _BY_POLICY: Final[dict[type, Callable[[Policy, RenderQueue, Any, datetime], Decision]]] = {
     c.Claim: work.claim,
@@ -63,7 +66,7 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         return rules[type(command)](queue, command, now)
 
     return Decider(
-        context="render",
+        context=erasing.CONTEXT,
         initial=RenderQueue,
         decide=decide,
         evolve=evolve,
@@ -72,7 +75,8 @@ def render_decider(policy: Policy) -> Decider[RenderQueue]:
         commands=c.QueueCommand,
         events=QueueEvent,
         state=RenderQueue,
-        image_migrations={"32f6282a4a91b2f2": None},
+        image_migrations={"32f6282a4a91b2f2": None, "a44791dae1d9eb05": None, "df44dc232a606add": None},
+        erasures=lambda queue: queue.erased,
         version=4,
     )
 

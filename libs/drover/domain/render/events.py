@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from drover.domain.alerts import AlertRaised, AlertResolved
+from drover.domain.alerts import (
+    AlertAcknowledged,
+    AlertRaised,
+    AlertResolved,
+    AlertSnoozed,
+    AlertSnoozeEnded,
+)
 from drover.domain.event import Event, TermStarted
 
 
@@ -30,9 +36,9 @@ class RenderRequested(RenderEvent):
     gfx_id: str
     """The id that gfx_data was sealed with: it can be opened only together with this id."""
     gfx_data: str
-    """The data to render, sealed."""
+    """The data to render, sealed (encrypted)."""
     cue_item_id: str | int | None
-    """As the client wrote it: a number stays a number."""
+    """The id of the cue item, as the client wrote it: a number stays a number."""
     broadcast_date: date
     uid: str
     """The job's uid at nexrender."""
@@ -45,7 +51,7 @@ class RenderClaimed(RunEvent):
     resumed: bool
     """Whether the same worker held the render before."""
     external: bool = False
-    """Whether the worker is one of the users' own, which works through the table `render_queue` and has its own job at
+    """Whether the worker is a program of the users, which works through the table `render_queue` and has its own job at
     nexrender."""
 
 
@@ -173,6 +179,12 @@ class RenderArchived(RenderEvent):
     """The render left the decider's state; the read model keeps it."""
 
 
+class RenderErased(RenderEvent):
+    """The gfx_data of a render was erased: the key that it is sealed with is destroyed."""
+
+    gfx_id: str
+
+
 class CompositionDescribed(Event):
     composition_id: str
     name: str
@@ -229,10 +241,14 @@ QueueEvent = (
     | StopAbandoned
     | StaleRunRefused
     | RenderArchived
+    | RenderErased
     | CompositionDescribed
     | CompositionRemoved
     | FieldMapped
     | FieldUnmapped
     | AlertRaised
     | AlertResolved
+    | AlertAcknowledged
+    | AlertSnoozed
+    | AlertSnoozeEnded
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from drover.domain.alerts import AlertRaised, AlertResolved, note_raised, note_resolved
+from drover.domain import alerts
+from drover.domain.erasure import note_erased
 from drover.domain.event import TermStarted
 from drover.domain.past import KEPT_AT_LEAST
 from drover.domain.render import events as e
 from drover.domain.render import evolve_mapping
 from drover.domain.render.commands import RequestRender
+from drover.domain.render.erasing import CONTEXT
 from drover.domain.render.evolve_workers import watch_workers
 from drover.domain.render.policy import ARCHIVE_AFTER, PAST_RENDERS_MAX
 from drover.domain.render.state import Render, RenderQueue, Status, Stop
@@ -170,7 +172,8 @@ def _stop(queue: RenderQueue, render: Render, uid: str | None, event: e.RenderEv
     if uid is None:
         return
     discard = isinstance(event, e.RenderCancelled)
-    job_id = None if render.external else render.nexrender_job_id  # an external worker may use another nexrender
+    # The job of an external worker may be at another nexrender.
+    job_id = None if render.external else render.nexrender_job_id
     queue.stops[uid] = Stop(render.render_id, uid, render.composition, render.broadcast_date, discard, job_id)
     queue.stops_due.set(uid, event.at)
 
@@ -191,12 +194,8 @@ def _archived(queue: RenderQueue, event: e.RenderArchived) -> None:
     queue.timers.clear(archive_timer(event.render_id))
 
 
-def _alert_raised(queue: RenderQueue, event: AlertRaised) -> None:
-    note_raised(queue.alerts, queue.timers, event)
-
-
-def _alert_resolved(queue: RenderQueue, event: AlertResolved) -> None:
-    note_resolved(queue.alerts, queue.timers, event)
+def _erased(queue: RenderQueue, event: e.RenderErased) -> None:
+    note_erased(queue.erased, CONTEXT, event.gfx_id)
 
 
 _EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
@@ -209,6 +208,7 @@ _EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
     e.EncodingStarted: _encoding,
     e.UploadStarted: _uploading,
     e.FieldsUnmapped: _nothing,
+    e.RenderErased: _erased,
     e.RetryScheduled: _retry,
     e.RenderRequeued: _requeued,
     e.RenderCompleted: _completed,
@@ -219,8 +219,7 @@ _EVOLVE: Final[dict[type, Callable[[RenderQueue, Any], None]]] = {
     e.StopAbandoned: _stop_over,
     e.StaleRunRefused: _nothing,
     e.RenderArchived: _archived,
-    AlertRaised: _alert_raised,
-    AlertResolved: _alert_resolved,
+    **alerts.EVOLVE,
     **evolve_mapping.EVOLVE,
 }
 

@@ -19,7 +19,8 @@ def watch_workers(queue: RenderQueue, event: QueueEvent) -> None:
     """Set the deadline for raising the alert or, once no render waits, for resolving it. Called after every event."""
     if isinstance(event, RenderClaimed | LeaseRenewed):
         due = event.at + (event.lease_until - event.at) / RENEWALS_PER_LEASE
-        queue.renewal_due = max(due, queue.renewal_due or due)  # external workers may have shorter leases
+        # The later one: a worker with a shorter lease must not hide one with a longer lease.
+        queue.renewal_due = max(due, queue.renewal_due or due)
     elif not (queue.held or queue.lent):
         queue.renewal_due = None
     waits, is_open = bool(queue.pending.due), NO_WORKER_KEY in queue.alerts

@@ -1,4 +1,4 @@
-"""Decides the commands of external workers: workers of the users' own, which claim and report by writing to the table
+"""Decides the commands of external workers: programs of the users that claim and report by writing to the table
 `render_queue`.
 
 External workers do not know runs, so a report counts for the current run, unless it names a worker that does not hold
@@ -58,7 +58,7 @@ def _claim(policy: Policy, queue: RenderQueue, render: Render, command: ClaimRen
     if command.worker_id is None:
         return reject(Code.VALIDATION_ERROR, "A claim needs the id of its worker", field="worker_id")
     events: list[Event] = []
-    if render.touched:  # this worker cannot take over the job of an earlier one
+    if render.touched:  # an external worker cannot take over the nexrender job of one of our workers
         message = f"Worker {command.worker_id} starts a job of its own"
         events.append(run_again(render, "superseded", message, now, stop=stop_of(render)))
     events.append(_claimed(policy, render, command.worker_id, command.lease_until, now, resumed=False))
@@ -161,6 +161,7 @@ def _renewal(
 
 
 def _lease_until(policy: Policy, wanted: datetime | None, now: datetime) -> datetime:
-    """Return the end of a lease: the time that the worker wrote or, if its clock is wrong, the latest one allowed."""
+    """Return the end of a lease: the time that the worker wrote. If it wrote none, or one that has passed or is too far
+    ahead, return the latest end allowed."""
     longest = now + timedelta(seconds=policy.lease_s)
     return wanted if wanted is not None and now < wanted < longest else longest

@@ -30,7 +30,7 @@ def after(policy: Policy, queue: RenderQueue, render: Render, fault: Fault, mess
     number = render.retries.get(fault, 0) + 1
     if number > rule.retries:
         failed = RenderFailed(render.render_id, render.run, fault, message, stop_of(render))
-        recovered = resolve_alert(queue.alerts, RECOVERING, str(render.render_id), "failed")
+        recovered = resolve_alert(queue, RECOVERING, str(render.render_id), "failed")
         return [failed, *recovered, *alert_of_fault(queue, render, rule, message, now)]
     if rule.again is Again.RENDER:
         return [run_again(render, fault, message, now, stop=stop_of(render))]

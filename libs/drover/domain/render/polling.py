@@ -9,7 +9,7 @@ import msgspec
 EMPTY_POLLS_QUIET: Final = 10
 """After this many polls in a row without work, a worker polls at its idle interval."""
 BUSY_S: Final = 5.0
-"""The longest poll interval of a worker that has found work, in seconds, until it polls at its idle interval."""
+"""A worker that has found work polls at least every so many seconds, until it changes to its idle interval."""
 
 
 class Pace(msgspec.Struct):

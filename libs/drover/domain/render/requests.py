@@ -13,6 +13,7 @@ from drover.domain.event import Event
 from drover.domain.ids import derived_uuid
 from drover.domain.render.alerts import alert_of_recovery, alerts_over
 from drover.domain.render.commands import CancelRender, ReleaseRender, RequestRender, RerunRender
+from drover.domain.render.erasing import is_render_erased
 from drover.domain.render.events import RenderCancelled, RenderRequested, RenderRequeued
 from drover.domain.render.fence import moved_on
 from drover.domain.render.policy import OPEN_RENDERS_MAX, SEOUL
@@ -47,9 +48,9 @@ def _unknown_composition(composition_id: str) -> Decision:
     """Refuse a render of an unknown composition: After Effects would get an unknown name, and no field would be filled
     in.
 
-    This is not called if no composition is known at all, as in some installations, nor if the request itself gives the
-    composition's name. Document 003 (the render queue) gives it in every `gfx_data`, and renders compositions without a
-    mapping.
+    This is not called if no composition is known at all, as in some installations. Nor is it called if the request
+    gives the composition's name, as clients written for document 003 (the render queue) always do: a composition may be
+    rendered by its name without a mapping.
     """
     return reject(
         Code.VALIDATION_ERROR,
@@ -61,7 +62,8 @@ def _unknown_composition(composition_id: str) -> Decision:
 
 
 def uid_of(render_id: int, generation: int, now: datetime) -> str:
-    """Make the uid of a nexrender job. It is unique across queues, and across queues that were set up again."""
+    """Make the uid of a nexrender job. The time is part of it: a queue that was set up anew counts its renders from 1
+    again, and must not use the uids of the old queue."""
     return f"drover-{render_id}-{generation}-{derived_uuid(render_id, generation, now.isoformat())[:8]}"
 
 
@@ -131,6 +133,9 @@ def rerun_render(queue: RenderQueue, command: RerunRender, now: datetime) -> Dec
             render_id=render.render_id,
             status=render.status,
         )
+    if is_render_erased(queue, render.gfx_id):
+        message = f"The gfx_data of render {render.render_id} was erased; request it anew"
+        return reject(Code.CONFLICT, message, render_id=render.render_id)
     if (stop := queue.stops.get(render.uid)) is not None and stop.discard:
         # Stopping removes the file on the NAS; it must not remove the new run's file of the same name.
         return reject(

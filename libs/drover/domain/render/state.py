@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from drover.domain.alerts import Snooze
+from drover.domain.erasure import Erasures
 from drover.domain.past import Past
 from drover.domain.render.mapping_spec import CompositionSpec, Layer
 from drover.domain.timers import Timers
@@ -43,7 +45,7 @@ class Render(RenderPurpose, kw_only=True):
     composition: str
     gfx_id: str
     gfx_data: str
-    """The data to render, sealed. Empty once the render is completed."""
+    """The data to render, sealed (encrypted). Empty once the render is completed."""
     requested_at: datetime
     uid: str
     """The uid of the render's present nexrender job, which may not be submitted yet."""
@@ -108,7 +110,7 @@ class RenderQueue(msgspec.Struct):
     pending: Timers = msgspec.field(default_factory=Timers)
     """Renders that wait for a worker, by request time: the first is next."""
     held: dict[str, int] = {}
-    """The render that each of our workers holds; at most one."""
+    """By id of one of our workers, the id of the render that it holds. Each holds at most one."""
     lent: set[int] = msgspec.field(default_factory=set)
     """Renders that external workers hold. Such a worker may hold several."""
     renewal_due: datetime | None = None
@@ -125,6 +127,9 @@ class RenderQueue(msgspec.Struct):
     """Grows with every change of any composition, so that a composition that is removed and added again gets a new
     version."""
     alerts: dict[str, str] = {}
+    snoozes: dict[str, Snooze] = {}
     timers: Timers = msgspec.field(default_factory=Timers)
+    erased: Erasures = {}
+    """The gfx_data that were erased, by the token of the `gfx_id` (`erasure.token_of`)."""
     ahead_s: float = 0.0
     """Seconds by which the partition's time is ahead of the wall clock."""

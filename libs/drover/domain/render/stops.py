@@ -35,7 +35,7 @@ def claim_stop(queue: RenderQueue, command: ClaimStop, now: datetime) -> Decisio
             )
         )
     text = f"nexrender job {stop.uid} of render {stop.render_id} could not be stopped; remove it manually"
-    alert = raise_alert(queue.alerts, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
+    alert = raise_alert(queue, STOP_FAILED, stop.uid, text, now, until=now + ALERT_LIFETIME, uid=stop.uid)
     # Try the next stop at once: a worker that gets none would not ask again for a while.
     return accept(
         StopAbandoned(stop.render_id, stop.uid, stop.tries), *alert, then=lambda q, at: claim_stop(q, command, at)

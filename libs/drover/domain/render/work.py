@@ -29,7 +29,8 @@ from drover.domain.render.texts import listed
 def claim(policy: Policy, queue: RenderQueue, command: c.Claim, now: datetime) -> Decision:
     lease_until = now + timedelta(seconds=policy.lease_s)
     held = queue.held.get(command.worker_id)
-    if held is not None:  # it crashed and came back: it resumes its work, and the old run is fenced off
+    # The worker crashed and came back: it resumes its render in a new run, so late reports of the old run are refused.
+    if held is not None:
         render = queue.renders[held]
         resumed = RenderClaimed(held, render.run + 1, command.worker_id, lease_until, True)
         return accept(resumed, *alert_of_recovery(queue, render, now), *worker_heard(queue, "claimed"))
@@ -79,8 +80,8 @@ def report_submitted(policy: Policy, queue: RenderQueue, command: c.ReportSubmit
 
 
 def timeout_at(policy: Policy, render: Render, now: datetime) -> datetime:
-    # The time of earlier workers on the same job counts. It does not count if nexrender had finished in time and only
-    # the file was still being copied: a worker's crash must not cause another render then.
+    # The time that earlier workers spent on the same job counts. If nexrender has finished and only the file is still
+    # being copied, it does not count: a worker's crash must not lead to another render then.
     since = now if render.rendered else render.started_at or now
     return since + timedelta(seconds=policy.render_timeout_s)
 

@@ -24,7 +24,8 @@ class RunRow(Row, frozen=True):
     started_before: datetime
     """The cleanup handled unfinished tests that were started before this time."""
     tiers_started_before: Json
-    """By tier: tests started before this time were handled. Only for tiers with a limit of their own."""
+    """For each tier with a time limit of its own: the cleanup handled its unfinished tests that were started before
+    this time."""
     cleaned_count: int
     skipped_count: int
     users_count: int

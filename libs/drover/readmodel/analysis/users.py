@@ -80,7 +80,14 @@ class LedgerRow(LedgerEntry, frozen=True):
 
 
 USERS: Final = KeyedTable(
-    name="user_rows", row=UserRow, key=("id",), fillfactor=70, indices=(Index("user_rows_tier", "tier"),)
+    name="user_rows",
+    row=UserRow,
+    key=("id",),
+    fillfactor=70,
+    indices=(
+        Index("user_rows_tier", "tier"),
+        Index("user_rows_id_prefix", "lower(id) text_pattern_ops", why="search by the beginning of an id"),
+    ),
 )
 TESTS: Final = KeyedTable(
     name="test_rows",

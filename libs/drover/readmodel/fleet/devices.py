@@ -57,7 +57,8 @@ class PcDeviceSummary(Row, frozen=True):
     capacity: int
     running_count: int
     eligible_device_count: int
-    """How many devices send signs of life, are not in error, and are targets of the ACTIVE job, if there is one."""
+    """How many devices send signs of life, are not in error and, if a job is ACTIVE, are targets of it with the
+    capabilities that it needs."""
     target: int
 
 
@@ -73,7 +74,8 @@ class DeviceFacts(Row, frozen=True):
     updated_at: datetime
     error_until: datetime | None = None
     error_condition: str | None = None
-    """The condition that must end before the device gets work again: `screen_locked` or `battery_low`."""
+    """The condition that must end before the device gets work again: `screen_locked`, `battery_low`, or `needs_reset`
+    until a person resets the device."""
     held_until: datetime | None = None
     """The device gets no offer until then, because it did not fetch its last offers."""
 

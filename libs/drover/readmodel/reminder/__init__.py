@@ -44,6 +44,9 @@ class AlarmFacts(Row, frozen=True):
 
 
 class AlarmRow(AlarmFacts, frozen=True):
+    """An alarm with its texts, which are sealed (encrypted) with the key of its user. Texts of earlier releases are not
+    sealed."""
+
     title: str
     body: str
 
@@ -141,6 +144,7 @@ REMINDER: Final = ReadModel(
             view=View("alarm_rows", "a"),
             order=("page_id", "user_id"),
             embeds=(one("user_info", "user_id", "user_id"), many("alarms_event", "page_id", "page_id")),
+            sealed={"title": None, "body": None},
         ),
         _reminder(
             "user_info",

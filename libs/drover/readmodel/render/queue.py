@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from drover.domain.render.state import Status
-from drover.readmodel.column import BigInt, Scalar, column, columns_of, pick, without, words
+from drover.readmodel.column import BigInt, PgType, Scalar, column, columns_of, pick, without, words
 from drover.readmodel.relation import View, many, one, relation
 from drover.readmodel.row import Row
 from drover.readmodel.table import AppendTable, Index, KeyedTable
@@ -52,8 +52,8 @@ class Render(Row, frozen=True):
     completed_at: datetime | None = None
     duration_seconds: float | None = None
     preparing_seconds: float | None = None
-    """How many seconds the render was in the stage `preparing`, over all finished visits; null: never. The three fields
-    below are the same for the other stages."""
+    """How many seconds the render was in the stage `preparing`, summed over all times that it was in this stage and has
+    left it. Null: it never was. The three fields below are the same for the other stages."""
     rendering_seconds: float | None = None
     encoding_seconds: float | None = None
     uploading_seconds: float | None = None
@@ -65,9 +65,9 @@ class RenderRow(Render, frozen=True):
     generation: int = 1
     """The number of the render's job at nexrender, from 1."""
     generation_ends: list[int] = msgspec.field(default_factory=list)
-    """The number of the last run in each earlier generation."""
+    """For each earlier job at nexrender (generation), the number of its last run."""
     external: bool = False
-    """Whether the present or last worker is one of the users' own, which sends no heartbeats."""
+    """Whether the present or last worker is a program of the users, which sends no heartbeats."""
 
 
 class GfxRow(Row, frozen=True):
@@ -77,7 +77,7 @@ class GfxRow(Row, frozen=True):
     id: int
     gfx_id: str
     gfx_data: str
-    """The sealed input. It can be opened only with `gfx_id` and a key that the database does not have."""
+    """The sealed (encrypted) input. It can be opened only with `gfx_id` and a key that the database does not have."""
 
 
 class StatusChange(Row, frozen=True):
@@ -147,7 +147,8 @@ class RenderFigures(Row, frozen=True):
     pending_count: BigInt
     avg_duration_seconds: float | None
     success_rate: float | None
-    """Of the renders requested in the last 24 hours that completed or failed, how many percent completed."""
+    """The percentage of completed renders among those that were requested in the last 24 hours and have completed or
+    failed."""
     active_workers: BigInt
 
 
@@ -163,6 +164,12 @@ RENDERS: Final = KeyedTable(
         Index("render_rows_composition_id", "composition_id, created_at"),
         Index("render_rows_cue_item_id", "(cue_item_id #>> '{}')"),
         Index("render_rows_broadcast_date", "broadcast_date, created_at"),
+        Index("render_rows_composition_name", "composition_name, id", why="ended renders sorted by name"),
+        Index(
+            "render_rows_composition_prefix",
+            "lower(composition_name) text_pattern_ops",
+            why="search by the beginning of a name",
+        ),
     ),
 )
 GFX: Final = AppendTable(name="render_gfx", row=GfxRow, key=("id",))
@@ -177,6 +184,8 @@ AUDIT: Final = AppendTable(
     ),
 )
 
+OpenedObject = Annotated[dict[str, Any], PgType.TEXT]
+"""A sealed text in the database, which is an object in answers."""
 PROGRESS: Final = """CASE
   WHEN r.status IN ('rendering', 'encoding') AND w.render_id = r.id AND coalesce(w.run, r.run) = r.run
   THEN greatest(r.progress, w.progress)
@@ -190,8 +199,9 @@ RELATIONS: Final = (
         "render_queue",
         (
             *without(Render, "stage_since"),
-            # Sent as `<gfx_id> <sealed>`: edges open it, or say in gfx_data_error why they could not.
-            column("gfx_data", str | None, "g.gfx_id || ' ' || g.gfx_data"),
+            # The view has `<gfx_id> <sealed>`. Edges open it for the answer, which has the object, or say in
+            # gfx_data_error why they could not.
+            column("gfx_data", OpenedObject | None, "g.gfx_id || ' ' || g.gfx_data"),
             column("gfx_data_error", str | None, "NULL::text"),
         ),
         view=View(

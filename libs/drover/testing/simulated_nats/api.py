@@ -42,8 +42,8 @@ class Api:
         }
 
     def answer(self, message: Message) -> bytes | None:
-        """Return the answer to a request; empty: none is sent. None: nobody receives the request, as for a consumer
-        that is gone."""
+        """Return the answer to a request. Empty: no answer is sent, because a pull gets messages instead. None: nobody
+        receives the request, as for a consumer that is gone."""
         subject = message.subject.removeprefix(PREFIX)
         body = msgspec.json.decode(message.data, type=dict[str, Any]) if message.data else {}
         if subject.startswith(PULL):

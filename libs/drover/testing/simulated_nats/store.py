@@ -39,7 +39,8 @@ ANY_VALUE: Final = {
     *("compression", "deny_delete", "deny_purge", "allow_rollup_hdrs", "allow_msg_ttl", "duplicate_window"),
     *("subject_delete_marker_ttl", "first_seq", "metadata", "allow_atomic"),
 }
-"""The options of a stream that may have any value. The others must have their default value."""
+"""The options of a stream that may have any value here. All others must have their default value, because only that is
+simulated."""
 MAY_CHANGE: Final = {"max_msgs", "max_bytes", "max_age", "discard", "deny_delete", "deny_purge", "metadata"}
 
 NOT_FOUND: Final = Refused(404, 10059, "stream not found")
@@ -53,8 +54,8 @@ class Store:
     def __init__(self, outlet: Outlet, now: Callable[[], datetime], bytes_max: int | None) -> None:
         self.streams: dict[str, Stream] = {}
         self.is_full = False
-        """Whether the disk is full; tests set it. A stream that is then published to answers no publish until a
-        restart, like that of nats-server."""
+        """Whether the disk is full; tests set it. If somebody publishes to a stream while the disk is full, that stream
+        answers no publish any more until a restart, as in nats-server."""
         self._bytes_max = bytes_max
         self._stalled: set[str] = set()
         self._batches = Batches()
@@ -168,7 +169,7 @@ def _complete(asked: dict[str, Any]) -> dict[str, Any]:
     config["max_age"] = config["max_age"] or 0
     window_ns = min(DUPLICATE_WINDOW_NS, config["max_age"] or DUPLICATE_WINDOW_NS)
     config["duplicate_window"] = config.get("duplicate_window") or window_ns
-    # Limits of 0 mean the same as -1.
+    # A limit of 0 means the same as -1: no limit.
     config |= {option: config[option] or -1 for option in ("max_msgs", "max_bytes", "max_msgs_per_subject")}
     config = {option: value for option, value in config.items() if value is not False or option in DEFAULTS}
     unknown = {option for option in config.keys() - ANY_VALUE if config[option] != DEFAULTS.get(option)}

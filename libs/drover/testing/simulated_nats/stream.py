@@ -158,7 +158,8 @@ class Stream:
     # Removing
 
     def enforce_limits(self) -> None:
-        """Remove the oldest messages beyond the limits. A stream that discards new ones keeps what it has."""
+        """Remove the oldest messages beyond the limits. A stream that discards new messages instead (`discard`) keeps
+        what it has."""
         messages_max, bytes_max = self.config["max_msgs"], self.config["max_bytes"]
         if self.config["discard"] == "old":
             while 0 < messages_max < len(self) or 0 < bytes_max < self.bytes:
@@ -176,8 +177,8 @@ class Stream:
         return len(doomed)
 
     def expire(self) -> None:
-        """Remove what has outlived its time. The last message of a subject leaves a marker, if the stream's options say
-        so."""
+        """Remove the messages that are older than they may become. If the last message of a subject is removed, a
+        marker takes its place, if the stream's options say so."""
         now = self._now()
         if age_ns := self.config["max_age"]:
             oldest = now - timedelta(microseconds=age_ns // 1000)

@@ -10,12 +10,12 @@ from typing import Any, Final, get_args
 import msgspec
 
 from drover.web.openapi.schemas import REF, Schemas
-from drover.web.route import JSON, Answer, Method, Parameter, Route
+from drover.web.route import JSON, NOT_LIMITED, Answer, Method, Parameter, Route
 
 OPENAPI: Final = "3.1.0"
 _METHODS: Final = get_args(Method)
 _PLAIN: Final = ("/api/", "/auth/")
-_USUAL: Final[Mapping[str, tuple[int, ...]]] = {"token": (401, 403), "cron secret": (401,), "anybody": ()}
+_USUAL: Final[Mapping[str, tuple[int, ...]]] = {"token": (401, 403), "cron secret": (401, 403), "anybody": ()}
 _SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
     "token": [{"bearer": []}, {"apikey": []}],
     "cron secret": [{"cron": []}, {"bearer": []}],
@@ -107,7 +107,7 @@ class _Document:
         if route.parameters:
             described["parameters"] = [self._named(parameter) for parameter in route.parameters]
         if route.body is not None:
-            content = {JSON: {"schema": self._schemas[route.body]}}
+            content = {route.body_media: {"schema": self._schemas[route.body]}}
             described["requestBody"] = {"required": not route.body_optional, "content": content}
         answers = {str(status): self._answer(answer) for status, answer in route.answers.items()}
         described["responses"] = answers | self._refusals(route)
@@ -138,14 +138,15 @@ class _Document:
             described["headers"] = {
                 name: {"description": text, "schema": {"type": "string"}} for name, text in answer.headers.items()
             }
-        if answer.type is not None:
-            described["content"] = {answer.media: {"schema": self._schemas[answer.type]}}
+        if answer.contents:
+            described["content"] = {media: {"schema": self._schemas[type_]} for media, type_ in answer.contents.items()}
         return described
 
     def _refusals(self, route: Route) -> dict[str, Any]:
         shape = Error if route.path.startswith(_PLAIN) else RestError
         refusals = {}
-        for status in sorted({*_USUAL[route.caller], *route.errors} - route.answers.keys()):
+        usual = (*_USUAL[route.caller], *(() if route.limit == NOT_LIMITED else (429,)))
+        for status in sorted({*usual, *route.errors} - route.answers.keys()):
             name = f"{shape.__name__}{status}"
             refusals[str(status)] = {"$ref": f"#/components/responses/{name}"}
             self._responses[name] = {

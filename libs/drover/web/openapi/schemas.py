@@ -18,8 +18,8 @@ _GENERIC: Final = re.compile(r"([A-Za-z]+)_([A-Za-z]+)_")
 
 
 class Schemas:
-    """The schemas of the types of all routes' parameters, bodies and answers. It needs all types at once, to tell those
-    of the same name apart."""
+    """The schemas of all types in routes' parameters, bodies and answers. It needs all types at once, because two types
+    of the same name must get different schema names."""
 
     def __init__(self, types: Iterable[Any]) -> None:
         wanted = list({id(part): part for type_ in types for part in _parts(type_)}.values())
@@ -81,7 +81,7 @@ def _named(schemas: tuple[Any, ...], components: dict[str, Any]) -> tuple[list[A
 
 
 def _is_of_words(schema: dict[str, Any]) -> bool:
-    """Whether a schema is an enum of strings without `type: string`, which code generators need."""
+    """Whether a schema is an enum of strings that lacks `type: string`. Code generators need that line."""
     words = schema.get("enum")
     return isinstance(words, list) and "type" not in schema and all(isinstance(word, str) for word in words)
 

@@ -41,7 +41,8 @@ class Embed(msgspec.Struct, frozen=True):
     relation: str
     """The name of the relationship, usually the same as the relation's."""
     query: Query
-    """Select, filters, order and limit of the embedded rows. With an empty select they are not shown."""
+    """Select, filters, order and limit of the embedded rows. With an empty select, as in `jobs()`, the embedded rows
+    are not shown."""
     alias: str | None = None
     inner: bool = False
     """Whether rows without an embedded row are left out (`!inner`)."""

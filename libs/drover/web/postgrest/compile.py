@@ -16,10 +16,18 @@ from drover.web.postgrest.grammar import not_embedded
 from drover.web.postgrest.sight import Sight
 from drover.web.postgrest.values import bad_value, cast_type
 
-__all__ = ["ANSWER_BYTES_MAX", "EMBEDDED_ROWS_MAX", "ROWS_MAX", "Compiled", "bad_value", "compile_query"]
+__all__ = [
+    "ANSWER_BYTES_MAX",
+    "EMBEDDED_ROWS_MAX",
+    "ROWS_MAX",
+    "Compiled",
+    "bad_value",
+    "compile_export",
+    "compile_query",
+]
 
 ROWS_MAX: Final = 1000
-"""The maximum number of rows per answer, as in Supabase. Clients get the others by an offset."""
+"""The maximum number of rows per answer, as in Supabase. Clients get further rows with an offset."""
 EMBEDDED_ROWS_MAX: Final = (1000, 100, 10)
 """The maximum number of rows per embed, by depth: the rows of nested embeds multiply."""
 ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -36,9 +44,16 @@ class Compiled(msgspec.Struct, frozen=True):
     offset: int
 
 
+class Export(msgspec.Struct, frozen=True):
+    rows: Compiled
+    """Returns one JSON object (`body`) for each row; null for one that is too large."""
+    count: Compiled
+    """Returns how many rows there are, counted up to one more than may be exported."""
+
+
 class _Level(msgspec.Struct, frozen=True):
-    """One relation of the query: the main one or an embed. Its conditions are compiled once and shared by page, count
-    and EXISTS."""
+    """One relation of the query: the main one or an embed. Its conditions are compiled once and used for the page, the
+    count and EXISTS."""
 
     relation: Relation
     query: Query
@@ -77,7 +92,8 @@ def _table(relation: Relation) -> str:
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != "context")
     parts = (
         f"SELECT '{context}'::text AS context, {columns} FROM {_quoted(schema_of(context), relation.name)}"  # noqa: S608
-        for context in relation.united  # all names are ours, not a client's
+        # All names come from our own code, never from a client, so this cannot inject SQL.
+        for context in relation.united
     )
     return f"({' UNION ALL '.join(parts)})"
 
@@ -91,6 +107,17 @@ def compile_query(
     bytes_max: int = ANSWER_BYTES_MAX,
 ) -> Compiled:
     return _Compiler(sight or Sight()).compile(relation, query, count, bytes_max)
+
+
+def compile_export(
+    relation: Relation, query: Query, *, rows_max: int, row_bytes_max: int, sight: Sight | None = None
+) -> Export:
+    """Compile a query to statements that return its rows one by one, and how many there are. At most `rows_max`."""
+    limit = min(query.limit if query.limit is not None else rows_max, rows_max)
+    rows = _Compiler(sight or Sight()).rows(relation, query, limit, row_bytes_max)
+    # One more than may be exported, to learn whether there are more.
+    asked = min(query.limit if query.limit is not None else rows_max + 1, rows_max + 1)
+    return Export(rows, _Compiler(sight or Sight()).count(relation, query, asked))
 
 
 class _Compiler:
@@ -115,13 +142,32 @@ class _Compiler:
         )
         return Compiled(sql, tuple(self._parameters.values), limit, query.offset)
 
+    def rows(self, relation: Relation, query: Query, limit: int, bytes_max: int) -> Compiled:
+        page = self._rows(self._level(relation, query), limit)
+        # OFFSET 0, so that PostgreSQL makes each row only once.
+        sql = f'SELECT row_to_json("the page")::text AS body FROM ({page}) AS "the page" OFFSET 0'  # noqa: S608
+        sql = f'SELECT CASE WHEN octet_length(body) <= {bytes_max} THEN body END AS body FROM ({sql}) AS "a row"'  # noqa: S608
+        return Compiled(sql, tuple(self._parameters.values), limit, query.offset)
+
+    def count(self, relation: Relation, query: Query, limit: int) -> Compiled:
+        page = self._rows(self._level(relation, query), limit)
+        sql = f'SELECT count(*) FROM ({page}) AS "the page"'  # noqa: S608
+        return Compiled(sql, tuple(self._parameters.values), limit, query.offset)
+
     def _level(
-        self, relation: Relation, query: Query, join: tuple[Relationship, str] | None = None, fan_out: int = 0
+        self,
+        relation: Relation,
+        query: Query,
+        join: tuple[Relationship, str] | None = None,
+        fan_out: int = 0,
+        depth: int = 0,
     ) -> _Level:
         # Row names contain a space, so no column or alias can shadow them.
         row = f"row {self._levels}" if self._levels else "the row"
         self._levels += 1
-        embeds = tuple(self._embedded(relation, row, item, fan_out) for item in query.select if isinstance(item, Embed))
+        embeds = tuple(
+            self._embedded(relation, row, item, fan_out, depth + 1) for item in query.select if isinstance(item, Embed)
+        )
         level = _Level(relation, query, row, embeds)
         conditions: list[str] = []
         if join is not None:
@@ -135,17 +181,19 @@ class _Compiler:
             if embedded.embed.inner:
                 conditions.append(embedded.exists)
             elif not embedded.embed.query.select:
-                # `jobs()` shows and filters nothing, but PostgreSQL needs every parameter to be used.
+                # A plain `jobs()` neither shows nor filters rows, but PostgreSQL demands that every parameter is used.
                 conditions.append(f"({embedded.exists} OR TRUE)")
         return msgspec.structs.replace(level, where=" AND ".join(conditions) or "TRUE")
 
-    def _embedded(self, relation: Relation, row: str, embed: Embed, fan_out: int) -> _Embedded:
+    def _embedded(self, relation: Relation, row: str, embed: Embed, fan_out: int, depth: int) -> _Embedded:
+        if depth > self._sight.depth_max:
+            raise _too_deep(self._sight.depth_max)
         relationship = relation.relationships.get(embed.relation)
         target = None if relationship is None else self._sight.relations.get(relationship.target)
         if relationship is None or target is None or not _is_meant(relation, relationship, embed.hint):
             raise self._no_relationship(relation, embed)
         many = relationship.kind == "to-many"
-        level = self._level(target, embed.query, (relationship, row), fan_out + many)
+        level = self._level(target, embed.query, (relationship, row), fan_out + many, depth)
         rows_max = EMBEDDED_ROWS_MAX[fan_out] if many else 1
         return _Embedded(embed, relationship, level, rows_max)
 
@@ -246,8 +294,8 @@ class _Compiler:
 
 
 def _counts(level: _Level) -> str | None:
-    """Return the name under which the level shows a count, or None: for `count()`, or for `count` if no column has that
-    name."""
+    """Return the name of the count if this level selects only a count, else None. It does with `count()`, and with
+    `count` if the relation has no column of that name."""
     if len(level.query.select) == 1:
         item = level.query.select[0]
         if isinstance(item, Count):
@@ -257,9 +305,18 @@ def _counts(level: _Level) -> str | None:
     return None
 
 
+def _too_deep(depth_max: int) -> ApiError:
+    return ApiError(
+        400,
+        "54001",
+        f"This key may nest embeds {depth_max} deep",
+        hint="Read the relations one after the other, or use a key of your back office.",
+    )
+
+
 def _is_meant(relation: Relation, relationship: Relationship, hint: str | None) -> bool:
-    """Whether a hint (`jobs!job_id`) means this relationship: it is the column, or the conventional name of the foreign
-    key."""
+    """Whether a hint (`jobs!job_id`) means this relationship. It does if it is one of the two columns, the conventional
+    name of the foreign key, or the target relation. No hint means every relationship."""
     here, there = relationship.column, relationship.target_column
     keys = (f"{relation.name}_{here}_fkey", f"{relationship.target}_{there}_fkey")
     return hint is None or hint in (here, there, *keys, relationship.target)

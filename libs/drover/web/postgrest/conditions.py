@@ -40,8 +40,8 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def field(relation: Relation, row: str, column: str, path: Path | None, parameters: Parameters) -> Field:
-    """Make the SQL of a column, as it is compared. `row`: the alias of its row in the statement; with it no other alias
-    can hide the column."""
+    """Make the SQL of a column, or of a value inside it, for comparisons. `row`: the alias of the column's row in the
+    statement. It qualifies the column, so that no other alias can hide it."""
     type_ = relation.columns.get(column)
     if type_ is None:
         raise no_column(relation, column)
@@ -95,6 +95,7 @@ def refuse_sealed(relation: Relation, column: str) -> None:
             "PGRST127",
             "Feature not implemented",
             details=f"{relation.name}.{column} is sealed: it can only be selected as a whole.",
+            hint="The database has it encrypted. Filter and order by other columns, and compare it after reading.",
         )
 
 

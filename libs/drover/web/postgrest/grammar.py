@@ -105,7 +105,8 @@ def _address(key: str) -> tuple[list[str], str]:
 
 
 def _changed(query: Query, embeds: Sequence[str], change: Callable[[Query], Query]) -> Query:
-    """Return the query with a change to itself, or to the embed at this path."""
+    """Return a copy of the query with `change` applied to the query itself or, if `embeds` is not empty, to the embed
+    at this path."""
     if not embeds:
         return change(query)
     embed = query.embed(embeds[0])

@@ -1,4 +1,4 @@
-"""Parses the header `Prefer`: what the client prefers, and which preferences were applied."""
+"""Parses the header `Prefer`: what the client prefers, and which of these preferences the answer reports as applied."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Preferences(msgspec.Struct, frozen=True):
     resolution: Resolution | None = None
     """What to do with a row that exists already. Few writes support it; those call `resolving`."""
     affected_max: int | None = None
-    """The value of `max-affected`: a write that would change more rows is refused. As in PostgREST, only with
-    handling=strict."""
+    """The value of `max-affected`: a write that would change more rows is refused. None: no limit. As in PostgREST, it
+    counts only together with handling=strict."""
 
     @property
     def representation(self) -> bool:

@@ -3,14 +3,16 @@ before."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import asyncpg
 import structlog
 from aiohttp import web
 
-from drover.domain.errors import DroverError
+from drover.domain.errors import Code, DroverError
 from drover.postgres.errors import POSTGRES_AWAY
+from drover.postgres.share import ShareBusy, StatementTooSlow
 from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError, unavailable
 from drover.web.postgrest import sealed
@@ -29,7 +31,8 @@ _NOT_NOW: Final = (
     *POSTGRES_AWAY,
     asyncpg.InternalClientError,
 )
-"""Errors that are our fault: the read model is being made or swapped, or the server is unavailable or misconfigured."""
+"""Errors that are not the client's fault: the read model is being made or swapped, or the server is unavailable or
+misconfigured."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -47,9 +50,13 @@ class StaysSealed(DroverError):
         super().__init__("The value is sealed, and this process has no key to open it")
 
 
-def keep_sealed(relation: str, column: str, text: str) -> bytes:
-    """Open nothing: an `Unseal` that always raises."""
-    raise StaysSealed
+async def keep_sealed(texts: Sequence[str]) -> sealed.Open:
+    """An `Unseal` that opens nothing, so that sealed columns are shown as null."""
+
+    def refuse(relation: str, column: str, text: str) -> bytes:
+        raise StaysSealed
+
+    return refuse
 
 
 async def read(
@@ -86,11 +93,17 @@ async def fetch(
     """Fetch the rows of a query. Raises 400 if the answer is too large, 503 if the read model is unavailable."""
     opening = sealed.plan_opening(relation, query, sight)
     bytes_max = ANSWER_BYTES_MAX if opening is None else sealed.ANSWER_BYTES_MAX
+    if sight is not None and sight.bytes_max is not None:
+        bytes_max = min(bytes_max, sight.bytes_max)
     compiled = compile_query(relation, query, sight=sight, count=count, bytes_max=bytes_max)
     try:
         row = await pool.fetchrow(compiled.sql, *compiled.parameters, timeout=READ_TIMEOUT_S)
     except _THEIRS as error:
         raise ApiError(400, error.sqlstate, str(error)) from error
+    except StatementTooSlow as error:
+        raise _too_slow(error.statement_s) from error
+    except ShareBusy as error:
+        raise unavailable("Too many reads with this key are under way", Code.OVERLOADED) from error
     except _NOT_NOW as error:
         log.warning("read_failed", relation=relation.name, error=repr(error))
         raise unavailable("The read model is unavailable at the moment") from error
@@ -106,6 +119,15 @@ def _too_much(bytes_: int, bytes_max: int) -> ApiError:
         "54000",
         f"The answer has {bytes_} bytes, more than {bytes_max}",
         hint="Ask for fewer columns or rows; limit embedded rows, too, as in jobs.limit=10.",
+    )
+
+
+def _too_slow(within_s: float) -> ApiError:
+    return ApiError(
+        503,
+        "57014",
+        f"The read took longer than {within_s:g} s, the limit of this key",
+        hint="Ask for fewer rows, or filter by an indexed column such as id.",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from drover.readmodel.relation import Relation
+from drover.web.postgrest.select import EMBED_DEPTH_MAX
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -17,3 +18,7 @@ class Sight(msgspec.Struct, frozen=True):
     only: Mapping[str, Mapping[str, str]] = {}
     """By relation, the values that columns of a row must have for the caller to see it, in addition to the query's own
     filters."""
+    depth_max: int = EMBED_DEPTH_MAX
+    """How deep the caller may nest embeds."""
+    bytes_max: int | None = None
+    """The maximum size of an answer to the caller in bytes. None: the same as for everybody."""

@@ -33,7 +33,8 @@ _TYPE_NAMES: Final = {
     "jsonb": PgType.JSONB,
 }
 _NUMBERS: Final = frozenset({PgType.INTEGER, PgType.BIGINT, PgType.NUMERIC, PgType.FLOAT})
-# Everything casts to text, and text to everything; of the rest, what PostgreSQL supports.
+# By source type, the types to cast to. Any type can be cast to text, and text to any type; the others are those that
+# PostgreSQL supports.
 _CASTS: Final[dict[PgType, frozenset[PgType]]] = {
     PgType.TEXT: frozenset(PgType),
     PgType.INTEGER: _NUMBERS | {PgType.BOOLEAN},

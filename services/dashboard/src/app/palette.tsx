@@ -1,13 +1,24 @@
-/** Everything by its name: screens, phones, PCs, jobs, and what can be done. */
+/** Everything by its name: screens, phones, PCs, jobs, renders, users, events, saved searches, and what can be done. */
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import type { Found } from "@/lib/api/schema";
 import { LANGUAGE_NAMES, useText } from "@/lib/i18n/i18n";
 import { LANGUAGES, preferences, THEMES } from "@/lib/preferences/preferences";
+import { SavedSearches } from "@/lib/preferences/saved-searches";
+import { useFormat } from "@/lib/time/format";
+import { useAnalysesText } from "@/screens/analyses/words";
+import { useAuditText } from "@/screens/audit/words";
+import { useKeysText } from "@/screens/keys/words";
+import { RANGES } from "@/screens/overview/search";
+import { useChartText } from "@/ui/chart-text";
 import { Dialog } from "@/ui/dialog";
 import { Icon, type IconName } from "@/ui/icon";
-import { useApp, useLive, useMay } from "./context";
-import { type Found, find } from "./palette-find";
+import { useApp, useLive, useMay, useSignedIn } from "./context";
+import { type Found as FoundHere, find } from "./palette-find";
+import { serverGroups, useFind } from "./palette-server";
+import { usePaletteText } from "./palette-text";
 import { PLACES } from "./places";
+import { parseSearch } from "./search-params";
 
 export interface Entry {
   readonly id: string;
@@ -28,26 +39,30 @@ export function Palette(props: { close: () => void; showHelp: () => void; showPa
 
 function Search(props: { close: () => void; showHelp: () => void; showPast: () => void }): ReactNode {
   const { close, showHelp, showPast } = props;
-  const t = useText();
+  const t = usePaletteText();
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
+  // By its id: what the server finds comes while somebody chooses, and moves the others. Null: the first.
+  const [chosen, setChosen] = useState<string | null>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
-  const groups = useEntries(text, showHelp, showPast);
+  const found = useFind(text);
+  const groups = useEntries(text, found.data, showHelp, showPast);
   const entries = groups.flatMap((group) => group.entries);
-  const current = entries[Math.min(chosen, entries.length - 1)];
+  const at = Math.max(
+    0,
+    entries.findIndex((entry) => entry.id === chosen),
+  );
+  const current = entries[at];
 
   useEffect(() => {
-    if (current !== undefined) document.getElementById(`${id}-${current.id}`)?.scrollIntoView({ block: "nearest" });
+    if (current !== undefined) document.getElementById(placeOf(id, current))?.scrollIntoView({ block: "nearest" });
   }, [current, id]);
 
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
-      setChosen(
-        (before) => (Math.min(before, entries.length - 1) + step + entries.length) % Math.max(1, entries.length),
-      );
+      setChosen(entries[(at + step + entries.length) % Math.max(1, entries.length)]?.id ?? null);
     } else if (event.key === "Enter" && !event.nativeEvent.isComposing && current !== undefined) {
       event.preventDefault();
       choose(current);
@@ -67,7 +82,7 @@ function Search(props: { close: () => void; showHelp: () => void; showPast: () =
         role="combobox"
         aria-expanded="true"
         aria-controls={id}
-        aria-activedescendant={current === undefined ? undefined : `${id}-${current.id}`}
+        aria-activedescendant={current === undefined ? undefined : placeOf(id, current)}
         aria-label={t.palette.title}
         placeholder={t.palette.placeholder}
         value={text}
@@ -75,7 +90,7 @@ function Search(props: { close: () => void; showHelp: () => void; showPast: () =
         className="mb-2 h-9 w-full pointer-coarse:h-10 rounded-md border border-line-strong bg-canvas px-3"
         onChange={(event) => {
           setText(event.target.value);
-          setChosen(0);
+          setChosen(null);
         }}
         onKeyDown={onKeyDown}
       />
@@ -86,7 +101,11 @@ function Search(props: { close: () => void; showHelp: () => void; showPast: () =
         aria-label={t.palette.title}
         className="-mx-2 h-80 overflow-y-auto max-sm:h-[60dvh]"
       >
-        {entries.length === 0 && <p className="px-2 py-6 text-center text-sm text-ink-3">{t.palette.empty}</p>}
+        {entries.length === 0 && (
+          <p className="px-2 py-6 text-center text-sm text-ink-3">
+            {found.isFetching ? t.find.searching : t.palette.empty}
+          </p>
+        )}
         {groups.map((group) => (
           // biome-ignore lint/a11y/useSemanticElements: options of a listbox are grouped so
           <div key={group.title} role="group" aria-label={group.title}>
@@ -94,18 +113,27 @@ function Search(props: { close: () => void; showHelp: () => void; showPast: () =
             {group.entries.map((entry) => (
               <Option
                 key={entry.id}
-                id={`${id}-${entry.id}`}
+                id={placeOf(id, entry)}
                 entry={entry}
                 isChosen={entry === current}
                 choose={() => choose(entry)}
-                point={() => setChosen(entries.indexOf(entry))}
+                point={() => setChosen(entry.id)}
               />
             ))}
           </div>
         ))}
       </div>
+      {/* Says how many there are, and that the server does not answer: the list itself is not read out as it changes. */}
+      <p role="status" className={found.isError ? "mt-2 text-xs text-held-ink" : "sr-only"}>
+        {found.isError ? t.find.unreachable : found.isFetching ? t.find.searching : `${entries.length}`}
+      </p>
     </>
   );
+}
+
+/** Ids of elements have no spaces, names of searches do. */
+function placeOf(list: string, entry: Entry): string {
+  return `${list}-${encodeURIComponent(entry.id)}`;
 }
 
 function Option(props: {
@@ -161,8 +189,20 @@ function offered(offers: readonly Offer[]): Entry[] {
     }));
 }
 
-function useEntries(text: string, showHelp: () => void, showPast: () => void): Group[] {
-  const t = useText();
+function useEntries(
+  text: string,
+  answer: Found | undefined,
+  showHelp: () => void,
+  showPast: () => void,
+): readonly Group[] {
+  const t = useAnalysesText();
+  const words = usePaletteText();
+  const { charts } = useChartText();
+  const format = useFormat();
+  const { user } = useSignedIn();
+  const saved = useMemo(() => new SavedSearches("events", user.id), [user.id]);
+  const { keys } = useKeysText();
+  const { audit } = useAuditText();
   const navigate = useNavigate();
   const { client } = useApp();
   const { fleet } = useLive();
@@ -171,6 +211,8 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
   const mayMap = useMay("change-mapping");
   const mayClean = useMay("run-cleanup");
   const mayManage = useMay("manage-accounts");
+  const mayAudit = useMay("see-audit");
+  const mayKeys = useMay("manage-keys");
   return useMemo(() => {
     const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
     const screens = PLACES.map(
@@ -184,7 +226,7 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
     );
     const actions: Entry[] = [
       ...offered([
-        [mayCreate, "new", "plus", t.newJob.title, () => navigate({ to: "/queue", search: { new: true } }), "n"],
+        [mayCreate, "new", "plus", t.queue.newJob, () => navigate({ to: "/queue", search: { new: true } }), "n"],
         [mayRender, "new-render", "plus", t.newRender.title, () => navigate({ to: "/renders", search: { new: true } })],
         [
           mayMap,
@@ -201,7 +243,15 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
           () => navigate({ to: "/analyses", search: { clean: true } }),
         ],
         [mayManage, "account", "person", t.system.newAccount, () => navigate({ to: "/system", search: { new: true } })],
+        [mayAudit, "audit", "search", audit.open, () => navigate({ to: "/audit" })],
+        [mayKeys, "keys", "key", keys.open, () => navigate({ to: "/keys" })],
       ]),
+      ...RANGES.map((range) => ({
+        id: `charts-${range}`,
+        icon: "overview" as const,
+        label: words.find.charts(charts.ranges[range]),
+        run: () => void navigate({ to: "/", search: { range } }),
+      })),
       { id: "past", icon: "past", label: t.past.open, detail: "g t", run: showPast },
       ...THEMES.map((theme) => ({
         id: `theme-${theme}`,
@@ -220,7 +270,7 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
     ];
     const toEntry =
       (kind: "phone" | "pc" | "queue", open: (id: string) => void) =>
-      (found: Found): Entry => ({
+      (found: FoundHere): Entry => ({
         id: `${kind}-${found.id}`,
         icon: kind,
         label: found.label,
@@ -228,6 +278,25 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
         run: () => open(found.id),
       });
     const found = find(fleet, text, t);
+    const onServer = serverGroups(
+      answer,
+      text,
+      words,
+      (at) => format.ago(at, Date.now()),
+      (job) => found.jobs.some((known) => known.id === job),
+    ).map(({ title, entries }) => ({
+      title,
+      entries: entries.map(({ target, ...entry }) => ({ ...entry, run: () => void navigate(target as never) })),
+    }));
+    const searches = saved.get().map(
+      ({ name, query }): Entry => ({
+        id: `search-${name}`,
+        icon: "search",
+        label: name,
+        detail: words.places.events,
+        run: () => void navigate({ to: "/events", search: parseSearch(query) as never }),
+      }),
+    );
     const groups: Group[] = [
       { title: t.palette.screens, entries: screens.filter((entry) => matches(entry.label)) },
       {
@@ -242,8 +311,32 @@ function useEntries(text: string, showHelp: () => void, showPast: () => void): G
         title: t.palette.pcs,
         entries: found.pcs.map(toEntry("pc", (pc) => void navigate({ to: "/fleet", search: { q: pc } }))),
       },
+      ...onServer,
+      { title: words.find.searches, entries: searches.filter((entry) => matches(entry.label)) },
       { title: t.palette.actions, entries: actions.filter((entry) => matches(entry.label)) },
     ];
     return groups.filter((group) => group.entries.length > 0);
-  }, [text, t, navigate, client, fleet, mayCreate, mayRender, mayMap, mayClean, mayManage, showHelp, showPast]);
+  }, [
+    text,
+    answer,
+    words,
+    charts,
+    format,
+    saved,
+    t,
+    keys,
+    audit,
+    navigate,
+    client,
+    fleet,
+    mayCreate,
+    mayRender,
+    mayMap,
+    mayClean,
+    mayManage,
+    mayAudit,
+    mayKeys,
+    showHelp,
+    showPast,
+  ]);
 }

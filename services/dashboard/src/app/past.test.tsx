@@ -45,9 +45,9 @@ test("an administrator may do everything now, and nothing in the past", async ()
   expect(page.text).toBe("");
 });
 
-test("accounts and quotas are for administrators, and viewers may do nothing", () => {
+test("accounts, quotas and erasing are for administrators, and viewers may do nothing", () => {
   const not = ACTIONS.filter((action) => !may("operator", action));
-  expect(not).toEqual(["manage-accounts", "change-users"]);
+  expect(not).toEqual(["manage-accounts", "change-users", "see-audit", "erase", "manage-keys"]);
   expect(ACTIONS.filter((action) => may("viewer", action))).toEqual([]);
 });
 

@@ -15,7 +15,12 @@ import type { Toasts } from "@/ui/toasts";
 const RETRIES_MAX = 2;
 const FRESH_MS = 5_000;
 /** So often a page asks whether tables that are being made are complete. */
-const LOOK_AGAIN_MS = 3_000;
+const BUILT_AGAIN_MS = 3_000;
+/** So often a page reads again what the server could not answer. */
+const FAILED_AGAIN_MS = 15_000;
+
+/** `meta` of a change whose form shows what went wrong: a toast would say it twice. Only its "Retry" is worth one. */
+export const FAULT_IN_FORM = { isFaultInForm: true };
 
 export function createQueryClient(toasts: Toasts, words: () => Dictionary): QueryClient {
   const client: QueryClient = new QueryClient({
@@ -23,12 +28,14 @@ export function createQueryClient(toasts: Toasts, words: () => Dictionary): Quer
       queries: {
         staleTime: FRESH_MS,
         retry: (failures, error) => failures < RETRIES_MAX && isWorthAnotherTry(error) && percentBuilt(error) === null,
-        refetchInterval: ({ state }) => (percentBuilt(state.error) === null ? false : LOOK_AGAIN_MS),
+        refetchInterval: ({ state }) => againMs(state.error),
       },
       mutations: { retry: false },
     },
     mutationCache: new MutationCache({
-      onError: (error) => showFault(error),
+      onError: (error, _variables, _before, { meta }) => {
+        if (meta !== FAULT_IN_FORM || error instanceof ReplayFailed) showFault(error);
+      },
       onSuccess: () => void client.invalidateQueries(),
     }),
   });
@@ -53,6 +60,11 @@ export function createQueryClient(toasts: Toasts, words: () => Dictionary): Quer
   }
 
   return client;
+}
+
+function againMs(error: unknown): number | false {
+  if (percentBuilt(error) !== null) return BUILT_AGAIN_MS;
+  return isWorthAnotherTry(error) ? FAILED_AGAIN_MS : false;
 }
 
 export function isWorthAnotherTry(error: unknown): error is NetworkError | ApiError {

@@ -1,4 +1,5 @@
 /** Addresses hold what a screen shows, in plain words: `?show=error&q=PC-01`. What is not known is dropped. */
+import { sortIn, sortText } from "@/lib/sort/sort";
 
 export type RawSearch = Readonly<Record<string, unknown>>;
 
@@ -31,6 +32,11 @@ export function choices<T extends string>(raw: RawSearch, key: string, all: read
   const asked = text(raw, key)?.split(",") ?? [];
   const known = all.filter((one) => asked.includes(one));
   return known.length === 0 ? undefined : known.join(",");
+}
+
+/** `title.desc`, if a table can be sorted by it. */
+export function sortOf(raw: RawSearch, columns: readonly string[]): string | undefined {
+  return sortText(sortIn(text(raw, "order"), columns));
 }
 
 /** Leaves out what is undefined: an address has no empty words. */

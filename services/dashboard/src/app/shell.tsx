@@ -110,14 +110,19 @@ export function Shell(): ReactNode {
   );
 }
 
+/** Screens that are not in the menu, and the one that leads there. */
+const WITHOUT_MENU: Readonly<Record<string, Place["name"]>> = { "/keys": "system", "/audit": "system" };
+
 function MenuLink({ place }: { place: Place }): ReactNode {
   const t = useText();
+  const isBelow = WITHOUT_MENU[useLocation().pathname] === place.name;
   return (
     <Link
       to={place.path}
       activeOptions={{ exact: place.path === "/", includeSearch: false }}
       title={t.places[place.name]}
-      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-ink max-lg:justify-center max-lg:px-0 max-sm:h-11 max-sm:min-w-0 max-sm:flex-1"
+      data-below={isBelow ? "" : undefined}
+      className="data-below:bg-accent-soft data-below:font-medium data-below:text-ink flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-ink max-lg:justify-center max-lg:px-0 max-sm:h-11 max-sm:min-w-0 max-sm:flex-1"
     >
       <Icon name={place.icon} />
       <span className="flex-1 max-lg:sr-only">{t.places[place.name]}</span>

@@ -28,6 +28,8 @@ export function ShortcutHelp({ close }: { close: () => void }): ReactNode {
         ["j", t.shortcuts.next],
         ["k", t.shortcuts.previous],
         ["h", t.shortcuts.hold],
+        ["x", t.shortcuts.select],
+        ["⇧ x", t.shortcuts.selectRange],
       ],
     },
   ] as const;

@@ -78,12 +78,19 @@ export class TestPage {
 
   /** Waits until the page says so. */
   async says(text: string): Promise<void> {
-    await act(() => vi.waitFor(() => expect(this.text).toContain(text), { timeout: 5_000 }));
+    await this.until(() => expect(this.text).toContain(text));
   }
 
+  /** Waits until nothing is thrown any more. A busy machine takes its time: the second of `vi.waitFor` is too short. */
+  async until(check: () => void): Promise<void> {
+    await act(() => vi.waitFor(check, { timeout: 20_000 }));
+  }
+
+  /** Lets everything happen that is under way. Many short waits: one long wait is over after a single turn of the loop,
+   * if the machine was busy meanwhile. */
   async settle(): Promise<void> {
     await act(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
     });
   }
 }

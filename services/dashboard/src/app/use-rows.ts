@@ -6,6 +6,7 @@ import { useTable } from "@/lib/live/hooks";
 import type { Listed, LiveView } from "@/lib/live/live";
 import { type ListOf, Overlay, overlaid } from "@/lib/live/overlay";
 import { keysetPage, type Query, rows } from "@/lib/rest/read";
+import { type After, type ServerSort, sortedPage } from "@/lib/sort/sort";
 import { useApp, useLive } from "./context";
 
 /** Between two reads that rows asked for. */
@@ -54,26 +55,52 @@ interface LivePages<Row, Shown> {
   readonly shownAs: (row: Row) => Shown;
   readonly isOldestFirst?: boolean;
   readonly isWanted?: boolean;
+  /** Undefined: by the time of creation. */
+  readonly sort?: ServerSort | undefined;
+}
+
+/** The page after this row, as a text. */
+function placeAfter(row: { readonly created_at: string }, sort: ServerSort | undefined): string {
+  if (sort === undefined) return row.created_at;
+  const values = row as unknown as Readonly<Record<string, string | number | null>>;
+  return JSON.stringify([values[sort.by] ?? null, values["id"]]);
+}
+
+/** In the order of the server, which alone knows how it compares texts: rows that were not read come with the next read. */
+export function asSorted<Row>(read: readonly Row[], list: ListOf<Row>): ListOf<Row> {
+  const places = new Map(read.map((row, at) => [list.keyOf(row), at]));
+  return {
+    ...list,
+    rowOf: (told, known) => (known === undefined ? null : list.rowOf(told, known)),
+    compare: (a, b) => (places.get(list.keyOf(a)) ?? 0) - (places.get(list.keyOf(b)) ?? 0),
+  };
 }
 
 /** A list by the time its rows were created, page by page, as the stream goes on with it. */
 export function useLivePages<Row extends { readonly created_at: string }, Shown>(
   relation: Listed,
-  { queryKey, query, list, shownAs, isOldestFirst = false, isWanted = true }: LivePages<Row, Shown>,
+  { queryKey, query, list, shownAs, isOldestFirst = false, isWanted = true, sort }: LivePages<Row, Shown>,
 ) {
   const { client } = useApp();
   const answer = useInfiniteQuery({
-    queryKey,
+    queryKey: [...queryKey, sort],
     initialPageParam: "",
-    queryFn: ({ pageParam }) =>
-      rows<Row>(client, relation, { ...query, ...keysetPage(pageParam, PAGE, isOldestFirst) }),
-    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)?.created_at),
+    queryFn: ({ pageParam }) => {
+      const after = pageParam === "" || sort === undefined ? null : (JSON.parse(pageParam) as After);
+      const page = sort === undefined ? keysetPage(pageParam, PAGE, isOldestFirst) : sortedPage(sort, after, PAGE);
+      return rows<Row>(client, relation, { ...query, ...page });
+    },
+    getNextPageParam: (page) => {
+      const last = page.at(-1);
+      return page.length < PAGE || last === undefined ? undefined : placeAfter(last, sort);
+    },
     placeholderData: (before) => before,
     enabled: isWanted,
   });
   const { data, hasNextPage } = answer;
   const read = useMemo(() => data?.pages.flat().map(shownAs) ?? [], [data, shownAs]);
-  const found = useOverlaid(relation, read, list, { isAll: !hasNextPage, queryKey: [queryKey[0]] });
+  const ordered = useMemo(() => (sort === undefined ? list : asSorted(read, list)), [sort, read, list]);
+  const found = useOverlaid(relation, read, ordered, { isAll: !hasNextPage, queryKey: [queryKey[0]] });
   return { answer, found: data === undefined ? undefined : found };
 }
 

@@ -56,6 +56,12 @@ test("where ends are rare it is measured over a longer time", () => {
   expect(pace(3_600)).toBeCloseTo(1, 1);
 });
 
+test("a job that has slowed down is not measured by what it did before", () => {
+  ends(4_000, 200);
+  ends(2, 60);
+  expect(pace(3_600)).toBeNull();
+});
+
 test.each([
   [1, "less than a minute left", "1분 이내 남음"],
   [59_000, "less than a minute left", "1분 이내 남음"],

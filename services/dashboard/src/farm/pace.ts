@@ -13,12 +13,19 @@ const MINUTE_MS = 60_000;
 /** For how long somebody may be told that the pace is being measured. Later there are just too few ends. */
 export const MEASURING_MS = 120_000;
 
-/** Phones a minute. Null: too little is known to say. */
+/**
+ * Phones a minute. Null: too little is known to say. Also when most phones were through long ago and hardly one lately: the
+ * pace of before would promise that the rest takes seconds.
+ */
 export function paceOf(tally: Tally, job: string, activatedAt: string, now: number): number | null {
+  let most = Number.POSITIVE_INFINITY;
   for (const window of WINDOWS_MS) {
     const since = Math.max(now - window, Date.parse(activatedAt));
+    if (now - since < TIME_MIN_MS) continue;
     const ends = tally.endsSince(job, since);
-    if (now - since >= TIME_MIN_MS && ends >= ENDS_MIN) return (ends * MINUTE_MS) / (now - since);
+    const perMinute = MINUTE_MS / (now - since);
+    if (ends >= ENDS_MIN) return ends * perMinute <= most ? ends * perMinute : null;
+    most = Math.min(most, ENDS_MIN * perMinute); // it went no faster than this, whatever it did before
   }
   return null;
 }

@@ -39,12 +39,10 @@ export function Why({ subject }: { subject: Subject }): ReactNode {
   if (error instanceof ApiError && error.status === 404)
     return <p className="text-sm text-ink-3">{t.errors.notFound}</p>;
   if (data === undefined) return <Unread of={answer} />;
-  return <Reasons reasons={data.reasons} names={names} />;
+  return <ReasonList sentences={data.reasons.map((reason) => sentence(t, reason, names))} />;
 }
 
-function Reasons({ reasons, names }: { reasons: readonly Reason[]; names: Names }): ReactNode {
-  const t = useText();
-  const sentences = reasons.map((reason) => sentence(t, reason, names));
+export function ReasonList({ sentences }: { sentences: readonly string[] }): ReactNode {
   return (
     <ol className="flex flex-col gap-1.5">
       {sentences.map((said, index) => (

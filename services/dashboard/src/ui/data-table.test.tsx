@@ -3,8 +3,11 @@
 import { act, type ReactNode, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { en } from "@/lib/i18n/en";
+import { LanguageProvider } from "@/lib/i18n/i18n";
 import { listenToKeyboard } from "@/lib/keys/use-keys";
-import { type Chosen, type Column, DataTable } from "./data-table";
+import type { Sort } from "@/lib/sort/sort";
+import { type Chosen, type Column, DataTable, sortedBy } from "./data-table";
 
 (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
 
@@ -108,4 +111,113 @@ test("j and k lead through all tables of a screen, one after the other", () => {
   act(() => root.render(<Screen />));
   for (const key of ["j", "j", "j", "k"]) press(key);
   expect(opened).toEqual(["a", "b", "b", "a"]);
+});
+
+function Sorted({ rows }: { rows: readonly Row[] }): ReactNode {
+  const [sort, setSort] = useState<Sort>();
+  const columns: Column<Row>[] = [
+    {
+      id: "done",
+      header: "Done",
+      sort: { by: "done", isDownFirst: true, value: (row) => row.done },
+      cell: (row) => row.done,
+    },
+    { id: "name", header: "Name", cell: (row) => row.id },
+  ];
+  return (
+    <LanguageProvider first={en}>
+      <DataTable
+        label="Jobs"
+        columns={columns}
+        rows={sortedBy(rows, columns, sort)}
+        sorting={{ sort, change: setSort }}
+      />
+    </LanguageProvider>
+  );
+}
+
+test("the head of a column sorts by it, the other way, and not at all; who hears the page is told", async () => {
+  const rows = [
+    { id: "A", done: 2 },
+    { id: "B", done: 10 },
+    { id: "C", done: 1 },
+  ];
+  await act(async () => root.render(<Sorted rows={rows} />));
+  const head = () => document.querySelector("th") as HTMLElement;
+  const names = () => cells().join("");
+  const press = () => act(async () => head().querySelector("button")?.click());
+  expect([head().getAttribute("aria-sort"), names()]).toEqual(["none", "ABC"]);
+  await press();
+  expect([head().getAttribute("aria-sort"), names()]).toEqual(["descending", "BAC"]);
+  await press();
+  expect([head().getAttribute("aria-sort"), names()]).toEqual(["ascending", "CAB"]);
+  await press();
+  expect([head().getAttribute("aria-sort"), names()]).toEqual(["none", "ABC"]);
+  expect(document.querySelectorAll("th")[1]?.hasAttribute("aria-sort"), "it cannot be sorted by").toBe(false);
+});
+
+test("where heads have no room, a choice sorts", async () => {
+  const rows = [
+    { id: "A", done: 2 },
+    { id: "B", done: 1 },
+  ];
+  await act(async () => root.render(<Sorted rows={rows} />));
+  const choice = document.querySelector("select") as HTMLSelectElement;
+  expect([...choice.options].map((one) => one.textContent)).toEqual([
+    "Default order",
+    "Done, ascending",
+    "Done, descending",
+  ]);
+  await act(async () => {
+    choice.value = "0";
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  expect(cells().join("")).toBe("BA");
+});
+
+test("where the columns stay the same, opening a row draws that one and the one before it, and selecting knows the latest", async () => {
+  const drawn: string[] = [];
+  const columns: Column<Row>[] = [
+    {
+      id: "name",
+      header: "Name",
+      cell: (row) => {
+        drawn.push(row.id);
+        return row.id;
+      },
+    },
+  ];
+  const rows = ["A", "B", "C", "D"].map((id) => ({ id, done: 0 }));
+  const open = () => {};
+  const selecting = (selected: Chosen) => ({
+    selected,
+    onChange: (now: Chosen) => {
+      chosen = now;
+    },
+    selectAll: "Select all",
+    select: (row: Row) => `Select ${row.id}`,
+  });
+  const draw = async (current: string | undefined) => {
+    drawn.length = 0;
+    await act(async () =>
+      root.render(
+        <DataTable<Row>
+          label="Jobs"
+          rows={rows}
+          columns={columns}
+          open={open}
+          current={current}
+          selecting={selecting(chosen)}
+        />,
+      ),
+    );
+    return [...drawn];
+  };
+  expect(await draw(undefined)).toEqual(["A", "B", "C", "D"]);
+  expect(await draw("B")).toEqual(["B"]);
+  expect(await draw("C")).toEqual(["B", "C"]);
+  await act(async () => box("Select A").click());
+  expect(await draw("C")).toEqual(["A"]);
+  await act(async () => box("Select D").click()); // its row was not drawn anew since A was selected
+  expect(chosen).toEqual({ A: true, D: true });
 });

@@ -17,6 +17,7 @@ const PATHS = {
   close: "M4 4l8 8M12 4l-8 8",
   plus: "M8 3v10M3 8h10",
   pause: "M5.5 3.5v9M10.5 3.5v9",
+  first: "M3.5 2.75h9M8 13.5v-8M4.5 9 8 5.5 11.5 9",
   play: "M5 3.2v9.6L12.5 8z",
   stop: "M4 4h8v8H4z",
   check: "M3 8.5l3.2 3.2L13 5",
@@ -37,6 +38,9 @@ const PATHS = {
   copy: "M5.5 5.5h7v7h-7zM3.5 10.5v-7h7",
   leave: "M9.5 3H3.5v10h6M7 8h6.5M11 5.5 13.5 8 11 10.5",
   phone: "M4.75 1.75h6.5v12.5h-6.5zM7.4 12.2h1.2",
+  download: "M8 2.5v7.5M4.75 7 8 10.25 11.25 7M3 13.5h10",
+  sortUp: "M8 13V3.5M4.5 7 8 3.5 11.5 7",
+  sortDown: "M8 3v9.5M4.5 9 8 12.5 11.5 9",
   pc: "M2 3h12v7.5H2zM5.5 13.5h5M8 10.5v3",
 } as const;
 

@@ -18,12 +18,13 @@ export function Page({
     <div className="relative flex h-full min-h-0">
       {/* On a phone a panel covers all of it. */}
       <div className="flex min-w-0 flex-1 flex-col max-sm:has-[+aside]:invisible">
-        <header className="flex min-h-14 shrink-0 items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-6 py-2 max-md:flex-wrap max-sm:px-4">
-          <h1 className="shrink-0 text-[1.0625rem] font-semibold">{title}</h1>
-          {count !== undefined && <span className="min-w-0 truncate text-sm text-ink-3">{count}</span>}
-          {tools !== undefined && (
-            <div className="ml-auto flex min-w-0 items-center gap-2 max-md:flex-wrap max-sm:justify-end">{tools}</div>
-          )}
+        {/* Tools that have no room beside the title, such as with a panel open, come on a line below it. */}
+        <header className="flex min-h-14 shrink-0 flex-wrap items-center justify-end gap-2 border-b border-line bg-surface px-6 py-2 max-sm:px-4">
+          <span className="mr-auto flex min-w-0 items-baseline gap-4 pr-2">
+            <h1 className="shrink-0 text-[1.0625rem] font-semibold">{title}</h1>
+            {count !== undefined && <span className="min-w-0 truncate text-sm text-ink-3">{count}</span>}
+          </span>
+          {tools}
         </header>
         {children}
       </div>

@@ -1,5 +1,5 @@
 /** Details beside a page, which goes on being used; over it where there is no room for both. Escape closes it. */
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { useText } from "@/lib/i18n/i18n";
 import { IconButton } from "./button";
 
@@ -20,15 +20,23 @@ export function SidePanel({
 }): ReactNode {
   const t = useText();
   const heading = useRef<HTMLHeadingElement>(null);
-  // What was opened is what is read next. Afterwards the keyboard goes on where it was, unless it has gone elsewhere.
-  useEffect(() => {
-    const before = document.activeElement;
-    heading.current?.focus({ preventScroll: true });
-    return () => {
-      const isLost = document.activeElement === null || document.activeElement === document.body;
-      if (isLost && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-    };
+  const before = useRef<Element | null>(null);
+  // Focus the opened panel before it is painted: somebody who sees it may click into one of its fields at once.
+  useLayoutEffect(() => {
+    before.current = document.activeElement;
+    // A dialog that was opened while the panel was still loading keeps the keyboard.
+    if (!before.current?.closest('[role="dialog"]')) heading.current?.focus({ preventScroll: true });
   }, []);
+  // Afterwards the keyboard goes on where it was, unless it has gone elsewhere.
+  useEffect(
+    () => () => {
+      const isLost = document.activeElement === null || document.activeElement === document.body;
+      if (isLost && before.current instanceof HTMLElement && before.current.isConnected) {
+        before.current.focus({ preventScroll: true });
+      }
+    },
+    [],
+  );
   return (
     <aside
       aria-label={title}

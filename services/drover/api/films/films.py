@@ -25,6 +25,7 @@ from drover.api.reads.endpoint import number_in, respond
 from drover.api.reads.parameters import INT_MAX
 from drover.api.reads.queries import QUERIES
 from drover.domain.errors import Code, DroverError
+from drover.domain.identity.audit import AccessKind
 from drover.web.access import Access
 from drover.web.auth import Principal
 from drover.web.errors import ApiError, not_found
@@ -100,6 +101,7 @@ class Films:
                 " 501 NAS_NOT_CONFIGURED: this process has no NAS. 503 NAS_UNREACHABLE: it does not answer."
             ),
             permission=_MAY_READ,
+            audited=AccessKind.FILM,
             parameters=(_ID,),
             answers={200: Answer(RenderPreview, "The file is available")},
             errors=_FAULTS,
@@ -109,7 +111,7 @@ class Films:
         render_id = number_in(request, "id", INT_MAX)
         film = await self._find(render_id)
         await self._read(film, 0, 1)  # checks that it exists and has the right size
-        ticket, ends = self._tickets.make(render_id)
+        ticket, ends = self._tickets.make(render_id, principal.name)
         return respond(
             RenderPreview(
                 url=f"{FILE_PATH.format(id=render_id)}?ticket={ticket}",
@@ -132,6 +134,8 @@ class Films:
                 " 503 OVERLOADED: too many films are being sent."
             ),
             permission=BY_HANDLER,
+            limit=BY_HANDLER,
+            identifies=True,
             parameters=(
                 _ID,
                 Parameter("ticket", str, "From the preview."),
@@ -147,8 +151,12 @@ class Films:
     )
     async def file(self, request: web.Request) -> web.StreamResponse:
         render_id = number_in(request, "id", INT_MAX)
-        self._let_in(request, render_id)
+        holder = self._let_in(request, render_id)
         film = await self._find(render_id)
+        if self._access.audit is not None:
+            # Record the read under the name for which the ticket was made, whoever uses it, with the address of this
+            # request.
+            await self._access.audit.read_by(request, holder, AccessKind.FILM)
         span = _span(request, film)
         async with self._turn():
             # Read the first piece before sending the headers, while errors can still be reported.
@@ -167,14 +175,19 @@ class Films:
                 raise ConnectionResetError("The player does not read") from error
         return response
 
-    def _let_in(self, request: web.Request, render_id: int) -> None:
+    def _let_in(self, request: web.Request, render_id: int) -> str:
+        """Check the caller's token or, if there is one, the ticket. Return the name of the caller, or of the person for
+        whom the ticket was made."""
         ticket = request.query.get("ticket")
         if ticket is None:
-            self._access.admit(request, _MAY_READ)
-        elif not self._tickets.admits(ticket, render_id):
+            return self._access.admit(request, _MAY_READ).name
+        self._access.limits.count_address(request)
+        holder = self._tickets.holder(ticket, render_id)
+        if holder is None:
             raise ApiError(
                 403, Code.FORBIDDEN, "The ticket is not for this film, or has expired", hint="Ask for another."
             )
+        return holder
 
     async def _find(self, render_id: int) -> Film:
         row = await self._models.fetch_one("render", QUERIES["render_film"], render_id)
@@ -240,7 +253,7 @@ class Films:
 
 def _span(request: web.Request, film: Film) -> Span | None:
     """Return the range of bytes that the request asks for. None: the whole file."""
-    if request.headers.get("If-Range", film.tag) != film.tag:  # the range is of another file
+    if request.headers.get("If-Range", film.tag) != film.tag:  # the range is of an earlier file
         return None
     try:
         return wanted(request.headers.get("Range"), film.size_bytes)

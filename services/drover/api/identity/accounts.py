@@ -10,13 +10,14 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from drover.api.identity.addresses import Addresses
+from drover.api.identity.addresses import Addresses, OpenAddress
 from drover.api.identity.answers import NO_BODY, Ended, People, Person, Sessions, route
 from drover.api.identity.bodies import PRIVATE, read, respond
 from drover.api.identity.client import IdentityClient
 from drover.api.identity.issuing import Issuing
 from drover.api.identity.passwords import Passwords
 from drover.domain.decider import Command
+from drover.domain.identity.audit import AccessKind
 from drover.domain.identity.commands import (
     ChangePassword,
     ChangeRole,
@@ -89,6 +90,7 @@ class Accounts:
             tag="accounts",
             summary="All accounts, for admins",
             permission=Permission("accounts", Verb.READ),
+            audited=AccessKind.PEOPLE,
             parameters=(
                 Parameter("limit", int, f"At most {PAGE_MAX}."),
                 Parameter("offset", int, "How many to skip."),
@@ -104,7 +106,8 @@ class Accounts:
             rows = await self._pool.fetch(placed(_LISTED), limit, offset, timeout=QUERY_S)
         except POSTGRES_AWAY as error:
             raise unavailable("The read model is unavailable") from error
-        return respond({"accounts": [self._row(row) for row in rows]}, headers=behind)
+        open_ = await self._addresses.opener(row["email_sealed"] for row in rows)
+        return respond({"accounts": [_shown(row, open_) for row in rows]}, headers=behind)
 
     @handles(
         route(
@@ -136,6 +139,7 @@ class Accounts:
             tag="accounts",
             summary="One account",
             permission=Permission("accounts", Verb.READ),
+            audited=AccessKind.PEOPLE,
             parameters=(_ID,),
             answer=Answer(Person),
             errors=(404,),
@@ -172,6 +176,7 @@ class Accounts:
             tag="accounts",
             summary="Sessions of an account",
             permission=Permission("sessions", Verb.READ),
+            audited=AccessKind.PEOPLE,
             parameters=(_ID,),
             answer=Answer(Sessions),
             errors=(404,),
@@ -230,15 +235,16 @@ class Accounts:
         return ChangePassword(account_id, await self._passwords.sealed(body.password, account_id))
 
     async def _shown(self, account_id: str) -> dict[str, Any]:
-        return self._issuing.person(await self._client.existing(account_id))
+        return await self._issuing.person(await self._client.existing(account_id))
 
-    def _row(self, row: Any) -> dict[str, Any]:
-        account_id = str(row["id"])
-        return {
-            "id": account_id,
-            "email": self._addresses.opened(row["email_sealed"], account_id),
-            **{name: row[name] for name in ("role", "disabled", "created_at", "updated_at", "last_sign_in_at")},
-        }
+
+def _shown(row: Any, open_: OpenAddress) -> dict[str, Any]:
+    account_id = str(row["id"])
+    return {
+        "id": account_id,
+        "email": open_(row["email_sealed"], account_id),
+        **{name: row[name] for name in ("role", "disabled", "created_at", "updated_at", "last_sign_in_at")},
+    }
 
 
 async def new_account(
@@ -250,7 +256,7 @@ async def new_account(
     return CreateAccount(
         account_id,
         email_hash,
-        addresses.sealed(address, account_id),
+        await addresses.sealed(address, account_id),
         role,
         await passwords.sealed(password, account_id),
         tuple(also),

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from drover.domain.identity.audit import AccessKind
 from drover.domain.identity.policy import AccountRole
 from drover.web.permissions import Verb
-from drover.web.route import Answer, Caller, Method, Parameter, Permission, Route
+from drover.web.route import ONE_USE, Answer, Caller, Limit, Method, Parameter, Permission, Route
 
 NO_BODY: Final = Answer(None, "Done")
 
@@ -139,6 +140,8 @@ def route(
     status: int = 200,
     errors: tuple[int, ...] = (),
     https: bool = True,
+    audited: AccessKind | None = None,
+    limit: Limit = ONE_USE,
 ) -> Route:
     """Declare a route. It requires HTTPS by default, because these requests carry passwords and tokens."""
     return Route(
@@ -150,6 +153,8 @@ def route(
         caller=caller,
         permission=permission,
         https=https,
+        audited=audited,
+        limit=limit,
         parameters=parameters,
         body=body,
         answers={status if answer.type is not None else 204: answer},

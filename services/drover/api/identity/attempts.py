@@ -8,11 +8,13 @@ from time import monotonic
 from typing import Final
 
 from drover.api.identity.metrics import SIGN_INS
-from drover.web.ratelimit import Limiter, Refused, too_many
+from drover.web.limits import ADDRESS
+from drover.web.ratelimit import Limited, Limiter, Refused
 
 ADDRESS_SHARE: Final = 5
 """The limit per network address is this many times the limit per account, because a whole office may share an
 address."""
+ACCOUNT: Final = "account"
 
 
 class Attempts:
@@ -23,8 +25,8 @@ class Attempts:
 
     def check(self, address: str, email_hash: str) -> None:
         """Count an attempt. Raises 429 beyond a limit, whether or not the account exists."""
-        for limiter, key in ((self._addresses, address), (self._accounts, email_hash)):
+        for limiter, key, kind in ((self._addresses, address, ADDRESS), (self._accounts, email_hash, ACCOUNT)):
             allowed = limiter.check(key)
             if isinstance(allowed, Refused):
                 SIGN_INS.labels("limited").inc()
-                raise too_many(allowed.retry_after_s)
+                raise Limited(allowed.retry_after_s, kind)

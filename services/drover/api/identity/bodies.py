@@ -29,10 +29,10 @@ class RefreshBody(msgspec.Struct):
     refresh_token: str
 
 
-async def read(request: web.Request, shape: type[T]) -> T:
+async def read(request: web.Request, shape: type[T], bytes_max: int = BYTES_MAX) -> T:
     raw = await read_body(request)
-    if len(raw) > BYTES_MAX:
-        raise too_large(BYTES_MAX)
+    if len(raw) > bytes_max:
+        raise too_large(bytes_max)
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):

@@ -19,17 +19,16 @@ from drover.api.identity.passwords import Passwords
 from drover.api.identity.self_service import person_of
 from drover.api.identity.user_agents import label
 from drover.domain.identity.commands import ChangePassword, EndAllSessions, EndSession, ListSessions
+from drover.web.audit import note_sign_in
 from drover.web.auth import Principal
 from drover.web.callers import Callers
 from drover.web.commands import Origin, origin_of
 from drover.web.errors import ApiError
 from drover.web.permissions import Verb
 from drover.web.route import Answer, handles, in_path
-from drover.web.same_origin import demand_same_origin
+from drover.web.same_origin import COOKIE_PATH, demand_same_origin
 
 COOKIE: Final = "drover_refresh"
-COOKIE_PATH: Final = "/api/auth"
-"""The path of the cookie: browsers send the refresh token to routes below it only."""
 CLIENT_ERROR: Final = 400
 
 
@@ -78,7 +77,8 @@ class Browser:
             )
         except ApiError as error:
             raise _as_401(error) from error
-        return self._answer(request, signed_in)
+        note_sign_in(request, signed_in.principal)
+        return await self._answer(request, signed_in)
 
     @handles(
         route(
@@ -104,7 +104,7 @@ class Browser:
             response = _as_401(error).response(request.path)
             self._drop_cookie(request, response)
             return response
-        return self._answer(request, signed_in)
+        return await self._answer(request, signed_in)
 
     @handles(
         route(
@@ -166,7 +166,7 @@ class Browser:
         if principal.issuer == self._issuing.issuer and principal.user_id is not None:
             account = await self._client.read(principal.user_id)
             if account is not None:
-                about["user"] = self._issuing.person(account)
+                about["user"] = await self._issuing.person(account)
         about |= {
             "issuer": principal.issuer,
             "session_id": principal.session_id,
@@ -228,14 +228,14 @@ class Browser:
             self._drop_cookie(request, response)
         return response
 
-    def _answer(self, request: web.Request, signed_in: SignedIn) -> web.Response:
+    async def _answer(self, request: web.Request, signed_in: SignedIn) -> web.Response:
         response = respond(
             {
                 "access_token": signed_in.access_token,
                 "token_type": "bearer",
                 "expires_in": signed_in.expires_in,
                 "expires_at": signed_in.expires_at,
-                "user": self._issuing.person(signed_in.account),
+                "user": await self._issuing.person(signed_in.account),
                 "session": {"id": signed_in.session_id, "expires_at": signed_in.session_expires_at},
             }
         )
@@ -249,7 +249,7 @@ class Browser:
             max_age=max(0, int(ends.timestamp() - self._clock())),
             path=COOKIE_PATH,
             httponly=True,
-            secure=not self._callers.is_local(request),
+            secure=self._callers.is_encrypted(request),
             samesite="Strict",
         )
 
@@ -258,7 +258,7 @@ class Browser:
             COOKIE,
             path=COOKIE_PATH,
             httponly=True,
-            secure=not self._callers.is_local(request),
+            secure=self._callers.is_encrypted(request),
             samesite="Strict",
         )
 

@@ -15,6 +15,7 @@ from drover.api.identity.user_agents import label
 from drover.domain.identity.commands import EndAllSessions, EndSession
 from drover.service.access_tokens import AUDIENCE
 from drover.service.identity_keys import IdentityKeys
+from drover.web.audit import note_sign_in
 from drover.web.auth import Principal
 from drover.web.callers import Callers
 from drover.web.commands import origin_of
@@ -68,11 +69,12 @@ class GoTrue:
                 address=self._callers.key_of(request),
                 user_agent=label(request.headers.get("X-Client-Info") or request.headers.get("User-Agent")),
             )
+            note_sign_in(request, signed_in.principal)
         elif grant == "refresh_token":
             signed_in = await self._issuing.refresh((await read(request, RefreshBody)).refresh_token)
         else:
             raise ApiError(400, "UNSUPPORTED_GRANT_TYPE", "grant_type must be password or refresh_token")
-        return respond(self._session(signed_in))
+        return respond(await self._session(signed_in))
 
     @handles(
         route(
@@ -90,7 +92,7 @@ class GoTrue:
         account = await self._client.read(person.account_id)
         if account is None:
             raise ApiError(404, "USER_NOT_FOUND", "User not found")
-        return respond(self._user(account))
+        return respond(await self._user(account))
 
     @handles(
         route(
@@ -132,18 +134,18 @@ class GoTrue:
         headers = {"Cache-Control": "public, max-age=300"}
         return web.json_response(self._jwks, headers=headers)
 
-    def _session(self, signed_in: SignedIn) -> dict[str, Any]:
+    async def _session(self, signed_in: SignedIn) -> dict[str, Any]:
         return {
             "access_token": signed_in.access_token,
             "token_type": "bearer",
             "expires_in": signed_in.expires_in,
             "expires_at": signed_in.expires_at,
             "refresh_token": signed_in.refresh_token,
-            "user": self._user(signed_in.account),
+            "user": await self._user(signed_in.account),
         }
 
-    def _user(self, account: KnownAccount) -> dict[str, Any]:
-        person = self._issuing.person(account)
+    async def _user(self, account: KnownAccount) -> dict[str, Any]:
+        person = await self._issuing.person(account)
         return {
             "id": person["id"],
             "aud": AUDIENCE,

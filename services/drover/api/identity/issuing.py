@@ -24,6 +24,7 @@ from drover.domain.identity.commands import RotateRefresh, StartSession
 from drover.service.access_tokens import ISSUER, issue_access_token
 from drover.service.api_keys import Role
 from drover.service.identity_keys import IdentityKeys
+from drover.web.auth import Principal
 from drover.web.commands import Origin
 from drover.web.errors import ApiError
 
@@ -42,6 +43,17 @@ class SignedIn(msgspec.Struct, frozen=True):
     expires_at: int
     refresh_token: str
     session_expires_at: datetime
+
+    @property
+    def principal(self) -> Principal:
+        return Principal(
+            role=Role(self.account.role.value),
+            name=f"user:{self.account.account_id}",
+            expires_at=self.expires_at,
+            user_id=self.account.account_id,
+            session_id=self.session_id,
+            issuer=ISSUER,
+        )
 
 
 class _Rotated(msgspec.Struct):
@@ -106,8 +118,8 @@ class Issuing:
         return self._issued(account, session_id, token, msgspec.convert(started.result["expires_at"], datetime))
 
     async def _checked(self, email: str, password: str, *, address: str) -> KnownAccount:
-        """Return the account if the password is right. An unknown address, a wrong password and a disabled account take
-        the same time and get the same answer."""
+        """Return the account if the password is right. An unknown address, a wrong password, a disabled account and an
+        erased one take the same time and get the same answer."""
         hashes = self._addresses.hashes(email)
         self._attempts.check(address, hashes[0])
         account = await self._client.find(hashes)
@@ -186,11 +198,11 @@ class Issuing:
             session_expires_at=ends,
         )
 
-    def person(self, account: KnownAccount) -> dict[str, Any]:
-        """Make the description of an account that its owner and admins see."""
+    async def person(self, account: KnownAccount) -> dict[str, Any]:
+        """Make the description of an account that its owner and admins see. Raises 503."""
         return {
             "id": account.account_id,
-            "email": self._addresses.opened(account.email_sealed, account.account_id),
+            "email": await self._addresses.opened(account.email_sealed, account.account_id),
             "role": account.role,
             "disabled": account.disabled,
             "created_at": account.created_at,

@@ -1,8 +1,8 @@
-"""`/api/keys`: lists the secrets that this process signs with or still accepts, by names that reveal nothing about
-them.
+"""`/api/keys/signing`: lists the secrets that this process signs with or still accepts, by names that reveal nothing
+about them.
 
-It does not list API keys: an API key is valid until the secret that signed it is removed. During a rotation, the list
-shows whether every process has both the old and the new secret.
+During a rotation, the list shows whether every process of `api` has both the old and the new secret. API keys
+themselves are in `keys`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import msgspec
 from aiohttp import web
 
 from drover.api.identity.answers import route
+from drover.domain.identity import IDENTITY
+from drover.domain.identity.audit import AccessKind
 from drover.service.config import Settings
 from drover.service.identity_keys import IdentityKeys
 from drover.web.answers import NO_STORE, json_answer
@@ -40,19 +42,24 @@ class KeyRing(msgspec.Struct):
 
     instance: str
     api_keys: list[KeyInUse]
-    """The secrets in DROVER_JWT_SECRETS, which sign the API keys of agents and back offices."""
+    """The keys that sign the API keys of agents and back offices. They are derived from DROVER_IDENTITY_SECRETS."""
+    shared_secrets: list[KeyInUse]
+    """The secrets in DROVER_JWT_SECRETS, which verify API keys without an id."""
     access_tokens: list[KeyInUse]
-    """The secrets in DROVER_IDENTITY_SECRETS, which sign people's tokens, as in `/auth/v1/.well-known/jwks.json`."""
+    """The keys that sign people's tokens, as in `/auth/v1/.well-known/jwks.json`. They are derived from
+    DROVER_IDENTITY_SECRETS."""
     sealing: list[KeyInUse]
-    """The keys in DROVER_SEALING_KEYS, which encrypt personal fields."""
+    """The keys in DROVER_IDENTITY_SEALING_KEYS or DROVER_SEALING_KEYS, which encrypt personal fields of accounts."""
 
 
 def key_ring(settings: Settings) -> KeyRing:
+    keys = IdentityKeys(settings.identity_secrets)
     return KeyRing(
         instance=settings.instance,
-        api_keys=_in_use([name_of(secret) for secret in settings.jwt_secrets]),
-        access_tokens=_in_use(list(IdentityKeys(settings.identity_secrets).verifying)),
-        sealing=_in_use([key.partition(":")[0] for key in settings.sealing_keys]),
+        api_keys=_in_use([pair.kid for pair in keys.api]),
+        shared_secrets=_in_use([name_of(secret) for secret in settings.jwt_secrets]),
+        access_tokens=_in_use([pair.kid for pair in keys.access]),
+        sealing=_in_use([key.partition(":")[0] for key in settings.sealing_ring(IDENTITY.context)]),
     )
 
 
@@ -64,19 +71,19 @@ def _in_use(names: Sequence[str]) -> list[KeyInUse]:
     return [KeyInUse(name, "former" if place else "current") for place, name in enumerate(names)]
 
 
-class Keys:
+class KeyRings:
     def __init__(self, settings: Settings) -> None:
         self._ring = key_ring(settings)
 
     @handles(
         route(
             "GET",
-            "/api/keys",
+            "/api/keys/signing",
             id="getKeyRing",
             tag="accounts",
             summary="Which keys sign, and which are still accepted, by name; for admins",
             permission=Permission("keys", Verb.READ),
-            https=False,
+            audited=AccessKind.KEYS,
             answer=Answer(KeyRing, "The keys of the process that answers"),
         )
     )

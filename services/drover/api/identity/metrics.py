@@ -15,6 +15,7 @@ REASONS: Final = (
     "role_changed",
     "password_changed",
     "by_admin",
+    "erased",
     "other",
 )
 

@@ -50,7 +50,7 @@ class RefreshTokens:
         match = _FORM.fullmatch(token) if len(token) <= TOKEN_CHARS_MAX else None
         if match is None:
             raise NotOurs
-        # Check all keys, whichever matches, so that timing reveals nothing.
+        # Compare with all keys, even after a match, so that timing reveals nothing.
         fits = [hmac.compare_digest(token, _token(key, match[1], _bytes(match[2]))) for key in self._keys]
         if not any(fits):
             raise NotOurs

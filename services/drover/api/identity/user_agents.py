@@ -24,6 +24,7 @@ _CLIENTS: Final = (
     ("python-httpx", "supabase-py"),
     ("node", "Node.js"),
     ("curl/", "curl"),
+    ("drover-cli", "drover command"),
 )
 _SYSTEMS: Final = (
     ("Windows", "Windows"),

@@ -22,9 +22,10 @@ from drover.eventlog.log import BelowBottom, EventLog, LogUnreachable
 from drover.web.application import SOCKETS
 from drover.web.auth import Authenticator, Principal
 from drover.web.errors import unavailable
+from drover.web.limits import Limits
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Permission, Route, handles
-from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams
+from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, Streams
 
 PATH: Final = "/api/events/stream"
 
@@ -37,6 +38,7 @@ class Live:
         auth: Authenticator,
         logs: Sequence[EventLog],
         *,
+        limits: Limits | None = None,
         streams_max: int = STREAMS_MAX,
         heartbeat_s: float = HEARTBEAT_S,
         send_s: float = SEND_S,
@@ -48,7 +50,9 @@ class Live:
         self._readers = asyncio.Semaphore(LOG_READERS_MAX)
         self._streams_max = streams_max
         self._streams: Streams | None = None
-        self._sessions = CallerSessions(auth=auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock)
+        self._sessions = CallerSessions(
+            auth=auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock, limits=limits or Limits()
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -91,14 +95,12 @@ class Live:
     async def stream(self, request: web.Request, principal: Principal) -> web.StreamResponse:
         wish = read_wish(request.headers, request.query, [*self._tails])
         streams = self._streams_of(request.app)
-        streams.check_room()
+        self._sessions.check_room(streams, principal)
         followers = [await self._follower(wish, context) for context in wish.contexts]
         if request.method == "HEAD":
             return web.Response(headers=HEADERS)
-        streams.check_room()  # again: finding the position may have taken long
-        return EventStream(
-            streams, self._sessions.open(chunks(followers, wish.selection, self._bell), request, principal)
-        )
+        self._sessions.check_room(streams, principal)  # again: finding the position may have taken long
+        return self._sessions.open(streams, chunks(followers, wish.selection, self._bell), request, principal)
 
     def _streams_of(self, app: web.Application) -> Streams:
         """Return the event streams that are open in this process."""

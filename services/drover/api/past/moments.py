@@ -26,7 +26,7 @@ FOR_EVER: Final = "private, max-age=3600, immutable"
 
 
 AGAIN_S: Final = 1
-"""When to ask again for a moment that is being computed."""
+"""The value of `Retry-After` for a moment that is still being computed, in seconds."""
 _AS_OF: Final = Parameter("as_of", datetime, "The moment, with a UTC offset. Not in the future.", required=True)
 
 

@@ -67,6 +67,11 @@ class PastJob(msgspec.Struct, frozen=True):
     waiting: int
     completed: int
     failed: int
+    priority: int
+    put_first: int
+    """As in `jobs`: with `priority` and `created_at` it gives the order of the queue at that moment."""
+    not_before: datetime | None
+    is_scheduled: bool
 
 
 class OpenAlert(msgspec.Struct, frozen=True):
@@ -160,6 +165,10 @@ def _job(job: Job) -> PastJob:
         waiting=len(job.waiting),
         completed=job.completed,
         failed=job.failed,
+        priority=job.spec.priority,
+        put_first=job.put_first,
+        not_before=job.spec.not_before,
+        is_scheduled=job.is_scheduled,
     )
 
 

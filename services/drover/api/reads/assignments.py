@@ -20,7 +20,7 @@ class Assignment(AssignmentRow, frozen=True, kw_only=True):
     """The assignment of one job to one device."""
 
     serial_number: str | None
-    """The serial number of the device."""
+    """The serial number of the device; null if the device is not known."""
 
 
 _OF_JOB: Final = uuid("job_id", "Of this job.")

@@ -47,7 +47,7 @@ class ReadModels:
     async def fetch_united(
         self, contexts: Sequence[str], statement: Callable[[Sequence[str]], tuple[str, Sequence[Any]]]
     ) -> list[Any]:
-        """Fetch rows of those of the contexts that have a read model, in one statement."""
+        """Fetch rows in one statement, from those of the contexts that have a read model."""
         for _ in range(2):
             there = await self.existing(contexts)
             if not there:
@@ -72,7 +72,7 @@ class ReadModels:
         return rows[0] if rows else None
 
     async def existing(self, contexts: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the contexts that have a read model, in the given order."""
+        """Return which of the contexts have a read model, in the given order."""
         unknown = {schema_of(context): context for context in contexts if context not in self._known}
         if unknown:
             self._known |= {unknown[row["schema"]] for row in await self._fetch(_SCHEMAS, ([*unknown],))}

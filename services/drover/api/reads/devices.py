@@ -36,7 +36,7 @@ class Device(DeviceColumns, frozen=True, kw_only=True):
     """A phone."""
 
     work: DeviceWork | None
-    """The current work of the device."""
+    """The current work of the device; null if it has none."""
 
 
 class Window(msgspec.Struct, rename={"from_": "from"}):

@@ -15,7 +15,9 @@ from drover.api.reads.database import ReadModels
 from drover.api.reads.listing import Listing, Page
 from drover.api.reads.parameters import Asked, Kind, bad_parameter, parse_number, parse_text, parse_uuid, read_query
 from drover.api.reads.united import United
+from drover.domain.identity.audit import AccessKind
 from drover.web.answers import NO_STORE, json_answer
+from drover.web.audit import Audit
 from drover.web.auth import Principal
 from drover.web.freshness import Awaited, Freshness
 from drover.web.permissions import Verb
@@ -35,13 +37,15 @@ class Question(NamedTuple):
     asked: Asked
     principal: Principal
     awaited: Awaited
-    """The commits that the answer shows, and headers for it."""
+    """The commits that the answer includes, and the headers that say whether it may be stale."""
 
 
 class Endpoint:
-    def __init__(self, freshness: Freshness, models: ReadModels) -> None:
+    def __init__(self, freshness: Freshness, models: ReadModels, audit: Audit | None = None) -> None:
+        """`audit`: records sensitive reads. None, in tests of other things: nothing is recorded."""
         self.models = models
         self._freshness = freshness
+        self._audit = audit
 
     async def ask(
         self, request: web.Request, principal: Principal, *, contexts: tuple[str, ...], kinds: tuple[Kind, ...]
@@ -49,6 +53,11 @@ class Endpoint:
         """Parse the parameters, and wait until the read models have every earlier write."""
         asked = read_query(request.query, kinds)
         return Question(request, asked, principal, await self._freshness.wait(request.headers, *contexts))
+
+    async def record(self, question: Question, kind: AccessKind) -> None:
+        """Record that the caller reads something sensitive. Raises 503 if it cannot be recorded."""
+        if self._audit is not None:
+            await self._audit.read(question.request, question.principal, kind)
 
 
 class Subject:

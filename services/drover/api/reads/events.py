@@ -50,8 +50,9 @@ def _in_order(column: str, place: str) -> str:
     """Make a condition on the hash of a column and on its value. For queries with one such condition: its index returns
     rows by time.
 
-    PostgreSQL assumes that the comparison of the value keeps every other row, so it reads the index only until it has
-    enough. So the newest hundred events cost the same for a job with a hundred thousand events as for a phone with few.
+    PostgreSQL assumes that the comparison of the value keeps half of the rows, so it reads the index only until it has
+    enough rows. The newest hundred events then cost the same for a job with a hundred thousand events as for a phone
+    with few.
     """
     return f"{_hash(column)} = {_hash(place)} AND {_is(column, place)}"
 
@@ -75,8 +76,8 @@ def _branches(contexts: Sequence[str], asked: Asked, values: Values) -> list[Bra
     ]
     if not wanted:
         return []
-    # Filtering is fast for everyday types among an entity's events, and for actors that are not people among the events
-    # of an entity or a type.
+    # Two conditions need no index, because filtering is fast: an everyday type among the events of an entity, and an
+    # actor that is not a person among the events of an entity or of a type.
     own = asked["entity"] is not None
     is_plain_actor = (own or bool(types)) and not (asked["actor"] or "").startswith(PEOPLE)
     is_plain_type = own and EVERYDAY.issuperset(types)

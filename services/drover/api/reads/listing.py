@@ -57,8 +57,8 @@ class Where(NamedTuple):
     words: Mapping[str, str] = {}
     """For a parameter whose values have different conditions: the condition of each value."""
     fans: bool = False
-    """Whether several values of the parameter become one SELECT each, united: only so does an index return sorted
-    rows."""
+    """If true, and the parameter has several values, the statement has one SELECT for each value, combined with UNION
+    ALL. An index can return sorted rows only for a single value."""
     in_path: bool = False
     """Whether the value comes from the path instead of a query parameter."""
 
@@ -108,8 +108,8 @@ class Listing(Generic[R]):
         descending: bool = True,
         order: Kind | None = None,
     ) -> None:
-        """`table`: the table and the alias for it in keys and conditions. The query with the list's name selects from
-        `{page}`. `order`: a request parameter whose second value reverses the order."""
+        """`table`: the table, with the alias that keys and conditions use. In the query with the list's name, `{page}`
+        stands for the rows of the page. `order`: a request parameter whose second value reverses the order."""
         self.name = name
         self.context = context
         self.contexts = (context,)

@@ -71,7 +71,7 @@ def text(name: str, description: str, *, many: bool = False, chars_max: int = TE
 
 
 def one_of(name: str, words: Sequence[str], description: str, *, many: bool = False) -> Kind:
-    known = tuple(map(str, words))  # enum members are not literals
+    known = tuple(map(str, words))  # plain strings, because Literal takes no members of enums
 
     def parse(value: str) -> str:
         if value not in known:

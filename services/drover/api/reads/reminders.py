@@ -8,11 +8,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from drover.api.reads.endpoint import Question, Subject, lists, reads, text_in
+from drover.api.reads.endpoint import Endpoint, Question, Subject, lists, reads, text_in
 from drover.api.reads.listing import Key, Listing, Page, Where, within
 from drover.api.reads.parameters import moment, one_of, text
 from drover.api.reads.queries import QUERIES
+from drover.domain.identity.audit import AccessKind
 from drover.readmodel.reminder import ALARM_EVENT_TYPES, AlarmEventRow, AlarmFacts
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.errors import not_found
 from drover.web.permissions import Verb, may
 from drover.web.route import in_path
@@ -29,7 +31,7 @@ class Reminder(AlarmFacts, frozen=True, kw_only=True):
     title: str | None
     """The user's own text; null for callers who may not read it."""
     timezone: str | None
-    """The time zone of the alarm's user."""
+    """The time zone of the alarm's user; null if none is recorded."""
     state: str
     """`upcoming`, `due`, or `in_hand`: it is being sent, or the outcome of sending is unknown."""
 
@@ -90,6 +92,10 @@ REMINDER_EVENTS: Final = Listing(
 
 
 class Reminders(Subject):
+    def __init__(self, endpoint: Endpoint, texts: AlarmTexts) -> None:
+        super().__init__(endpoint)
+        self._texts = texts
+
     events = lists(
         REMINDER_EVENTS,
         EVENTS_PATH,
@@ -108,9 +114,14 @@ class Reminders(Subject):
         kinds=REMINDERS.kinds,
     )
     async def list(self, question: Question) -> Page[Reminder]:
+        reads_words = await self._reads_words(question)
         page = await REMINDERS.page(self._endpoint.models, question.asked)
-        if not _reads_words(question):
-            page.items = [replace(reminder, title=None) for reminder in page.items]
+        titles: list[dict[str, str | None]] = [{"title": reminder.title} for reminder in page.items]
+        if reads_words:
+            titles = await self._texts.shown(titles)
+        else:
+            titles = [{"title": None} for _ in titles]
+        page.items = [replace(item, title=one["title"]) for item, one in zip(page.items, titles, strict=True)]
         return page
 
     @reads(
@@ -131,11 +142,15 @@ class Reminders(Subject):
         if body is None:
             raise not_found("Reminder")
         history = await REMINDER_EVENTS.page(models, question.asked.with_(user_id=user_id, page_id=page_id))
-        if _reads_words(question):
-            return ReminderDetail(reminder, body["body"], history)
+        if await self._reads_words(question):
+            (texts,) = await self._texts.shown([{"title": reminder.title, "body": body["body"]}])
+            return ReminderDetail(replace(reminder, title=texts["title"]), texts["body"], history)
         return ReminderDetail(replace(reminder, title=None), None, history)
 
-
-def _reads_words(question: Question) -> bool:
-    """Whether the caller may read alarms themselves, and so sees their titles and bodies."""
-    return may(question.principal, "alarm", Verb.READ)
+    async def _reads_words(self, question: Question) -> bool:
+        """Whether the caller may read the table `alarm`, and so the titles and bodies of alarms. If so, the audit
+        records it."""
+        reads_words = may(question.principal, "alarm", Verb.READ)
+        if reads_words:
+            await self._endpoint.record(question, AccessKind.REMINDER_TEXT)
+        return reads_words

@@ -36,11 +36,12 @@ class PartitionState(msgspec.Struct):
     """The last commit that the read model has applied; null while Postgres is unavailable or the read model does not
     exist."""
     projected_at: datetime | None
-    """When the read model last applied a commit."""
+    """When the read model last applied a commit; null if `projected_seq` is null."""
     behind: int | None
-    """How many sequence numbers the read model is behind the log."""
+    """How many sequence numbers the read model is behind the log; null if `projected_seq` is null."""
     lag_s: float | None
-    """For how many seconds the read model has lacked the last commit; 0 if it has it."""
+    """For how many seconds the read model has lacked the last commit; 0 if it has it, null if `projected_seq` is
+    null."""
     refusal: Refusal | None
     """Why a command to this partition would be refused now, and what to do about it. Null: it would be accepted."""
     log_full: float | None
@@ -219,7 +220,8 @@ def _state(lead: Lead, projected: Any | None, now: datetime) -> PartitionState:
     behind = None if projected is None else max(0, lead.seq - projected["seq"])
     lag_s = None
     if behind is not None:
-        # The lag counts from the last commit, or from the read model's last move if that is later: it is catching up.
+        # Count the lag from the last commit or, if that is later, from the time when the read model last moved: it is
+        # catching up.
         since = max(filter(None, (lead.at, projected["updated_at"] if projected else None)), default=now)
         lag_s = round(max(0.0, (now - since).total_seconds()), 3) if behind else 0.0
     return PartitionState(

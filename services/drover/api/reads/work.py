@@ -23,13 +23,13 @@ class DeviceWork(msgspec.Struct):
     run: int
     attempt: int
     progress_pct: int
-    """The progress in percent. Reports of the device that are newer than the last event count."""
+    """The progress in percent, including reports that the device has sent since the last event."""
     ad_playing: bool
     assigned_at: datetime | None
     sent_at: datetime | None
     started_at: datetime | None
     timeout_at: datetime | None
-    """When the attempt times out, even if the device still reports progress."""
+    """When the attempt times out, even if the device still reports progress; null before it is sent."""
     retry_due_at: datetime | None
 
 

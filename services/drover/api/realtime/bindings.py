@@ -43,7 +43,8 @@ class Asked(msgspec.Struct, frozen=True):
 class Binding(msgspec.Struct, frozen=True):
     id: int
     told: dict[str, Any]
-    """The entry as the client sent it, with the id. Clients compare it with their own."""
+    """The entry as the client sent it, with the id added. It is sent back to the client, which compares it with its
+    own."""
     wishes: tuple[Wish, ...]
     """What to watch, one entry for each relation."""
 
@@ -67,23 +68,24 @@ def bind(
 
 
 def meaningful(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Drop fields that have no effect, so that the size of a channel is bounded."""
+    """Drop fields that have no effect, so that clients cannot fill the memory with them."""
     return [{name: one[name] for name in one if name in Asked.__struct_fields__} for one in asked]
 
 
 def filter_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """Count the characters of the filters."""
+    """Count the characters of all filters together."""
     return sum(len(text) for one in asked if isinstance(text := one.get("filter"), str))
 
 
 def pattern_chars(asked: Sequence[Mapping[str, Any]]) -> int:
-    """Count the characters of the filters that have patterns."""
+    """Count the characters of all filters that contain a `like` pattern."""
     texts = (one.get("filter") for one in asked)
     return sum(len(text) for text in texts if isinstance(text, str) and "like." in text)
 
 
 def _id_of(asked: Mapping[str, Any], taken: set[int]) -> int:
-    """Make an id that is equal for equal subscriptions, so that they share frames. Clients take 0 for no id."""
+    """Make the id of a subscription. Equal subscriptions get equal ids, so that they can share frames. It is never 0,
+    which clients take for a missing id."""
     id_ = crc32(_encode(asked)) or 1
     while id_ in taken:
         id_ += 1
@@ -131,4 +133,6 @@ def _select(asked: Asked, live: LiveRelation) -> tuple[str, ...] | None:
 
 
 def reason_of(error: BadBinding | ApiError) -> str:
-    return error.message if isinstance(error, ApiError) else str(error)
+    if not isinstance(error, ApiError):
+        return str(error)
+    return f"{error.message}. {error.hint}" if error.hint else error.message

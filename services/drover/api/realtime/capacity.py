@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from drover.api.realtime import limits
 from drover.api.realtime.bindings import Binding
 from drover.api.realtime.subscriptions import Subscriptions
+from drover.web.auth import Principal
+from drover.web.limits import PERSONAL
+from drover.web.ratelimit import KEYS_MAX, Limiter, Refused
 
 
 @dataclass
@@ -24,19 +28,38 @@ class TooManyMessages(Exception):
 
 
 class Allowance:
-    """A token bucket that limits the messages of one socket."""
+    """Limits the messages of one socket, or of all sockets of one principal."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._left = limits.MESSAGES_BURST
-        self._at = clock()
+    def __init__(self, limiter: Limiter, key: str) -> None:
+        self._limiter = limiter
+        self._key = key
+
+    @classmethod
+    def of_one_socket(cls, clock: Callable[[], float] = time.monotonic) -> Allowance:
+        return cls(_limiter(clock, keys_max=1), "")
 
     def use(self, messages: float) -> None:
-        now = self._clock()
-        self._left = min(limits.MESSAGES_BURST, self._left + (now - self._at) * limits.MESSAGES_PER_S) - messages
-        self._at = now
-        if self._left < 0:
+        if isinstance(self._limiter.check(self._key, messages), Refused):
             raise TooManyMessages
+
+
+class Allowances:
+    """The allowances of the sockets of a process. The sockets of a person or a device share one, also those that come
+    one after the other. With a key that many clients share, each socket has its own: otherwise one client could use up
+    what the others need."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._personal = _limiter(clock)
+
+    def of(self, principal: Principal) -> Allowance:
+        if principal.role not in PERSONAL:
+            return Allowance.of_one_socket(self._clock)
+        return Allowance(self._personal, principal.name)
+
+
+def _limiter(clock: Callable[[], float], keys_max: int = KEYS_MAX) -> Limiter:
+    return Limiter(limits.MESSAGES_PER_S, limits.MESSAGES_BURST, stop_after=None, keys_max=keys_max, clock=clock)
 
 
 def why_full(

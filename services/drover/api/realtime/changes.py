@@ -49,7 +49,8 @@ class _Shape:
         return _ARRAYS.get(type_, type_.value)
 
     def record(self, raw: msgspec.Raw, row: dict[str, Any], select: Select) -> msgspec.Raw:
-        """Make the `record` of a frame. Leave withheld columns out: null would say that they are empty."""
+        """Make the `record` of a frame. Columns whose values are withheld from live rows are left out, because null
+        would mean that they are empty."""
         if select is not None:
             return msgspec.Raw(_encode({name: row.get(name) for name in select}))
         if self._live.withheld:

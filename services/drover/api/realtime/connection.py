@@ -83,7 +83,7 @@ class Connection:
         try:
             async with asyncio.timeout(SILENT_AFTER_S) as self._reading:
                 message = await socket.receive()
-        except TimeoutError:  # `end` also causes this
+        except TimeoutError:  # `end` also causes a TimeoutError
             self.end(SILENT)
             return None
         finally:

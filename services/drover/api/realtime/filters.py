@@ -56,7 +56,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
         return self.op == "eq" and not self.negated
 
     def holds(self, value: Any) -> bool:
-        """Compare the value of a row as SQL does: null equals nothing."""
+        """Whether a value of a row meets the condition. Compares as SQL does: null equals nothing."""
         test = _NULL_TESTS.get(self.op)
         if test is not None:
             return test(value, self.value) != self.negated
@@ -79,7 +79,7 @@ _TESTS: Final[dict[str, Test]] = {
     "ilike": lambda value, wanted: wanted.matches(value),
 }
 _NULL_TESTS: Final[dict[str, Test]] = {"is": _is, "isdistinct": operator.ne}
-"""Tests that also accept null."""
+"""The tests that can be true for null. All others are false for it."""
 _PATTERNS: Final = frozenset({"like", "ilike"})
 _IS: Final = {"null": None, "unknown": None, "true": True, "false": False}
 _BOOLEANS: Final = {"true": True, "t": True, "false": False, "f": False}

@@ -50,7 +50,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     ref: Ref = None
     join_ref: Ref = None
     data: bytes | None = None
-    """The payload of a broadcast of plain bytes."""
+    """The payload of a broadcast of plain bytes; None in all other frames."""
 
 
 class Binary(bytes):

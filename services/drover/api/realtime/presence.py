@@ -30,7 +30,7 @@ class Diff(msgspec.Struct):
         return _encode({"joins": _told(self.joins), "leaves": _told(self.leaves)})
 
     def note(self, who: Present, *, is_here: bool) -> None:
-        """Add a client that came or left. A client that changed its data is in both: it left and came again."""
+        """Add a client to those that came (`joins`) or left (`leaves`). A client that changed its data is in both."""
         (self.joins if is_here else self.leaves).setdefault(who.key, {})[who.ref] = who.meta
 
 
@@ -40,10 +40,10 @@ Diffs = dict[Topic, Diff]
 class _Peer:
     def __init__(self) -> None:
         self.number: int | None = None
-        """The number of the last `PresenceMoved` from this process. None: its presences are not known yet."""
+        """The number of the last `PresenceMoved` message from that process. None: its presences are not known yet."""
         self.heard_at = 0.0
         self.present: dict[tuple[Topic, str], Present] = {}
-        """Its clients, by topic and `phx_ref`."""
+        """The clients of that process, by topic and `phx_ref`."""
         self.parts: list[Present] = []
         """The presences in the parts of a snapshot that have arrived so far."""
 
@@ -63,7 +63,7 @@ class Presences:
         return sum(map(len, self._topics.get(topic, {}).values()))
 
     def size_bytes(self, topic: Topic) -> int:
-        """Return about the size of `state`, which has a few more bytes for each presence."""
+        """Estimate the size of `state` in bytes. The real size is a few bytes more for each presence."""
         metas = self._topics.get(topic, {})
         return sum(presence_bytes(key, meta) for key, refs in metas.items() for meta in refs.values())
 
@@ -75,8 +75,8 @@ class Presences:
         return len(self._mine.present)
 
     def move(self, *moves: tuple[Present, bool]) -> tuple[Diffs, list[PeerMessage]]:
-        """Let clients of this process come (True) or leave (False). Also returns the messages for the other
-        processes."""
+        """Let clients of this process come (True) or leave (False). Returns what changed in each topic, and the
+        messages for the other processes."""
         diffs, messages = Diffs(), list[PeerMessage]()
         for who, is_here in moves:
             self._apply(self._mine, who, is_here, diffs)
@@ -90,7 +90,8 @@ class Presences:
     # Clients of other processes
 
     def hear(self, message: PeerMessage, now: float) -> tuple[Diffs, list[PeerMessage]]:
-        """Apply a message of another process. Also returns answers to send. `now`: monotonic seconds."""
+        """Apply a message of another process. Returns what changed in each topic, and the answers to send. `now`:
+        monotonic seconds."""
         diffs, answers = Diffs(), list[PeerMessage]()
         if isinstance(message, PeerAsk) and message.of == self._process:
             answers.extend(self._snapshot())
@@ -110,7 +111,7 @@ class Presences:
         return diffs, answers
 
     def forget_silent(self, now: float) -> Diffs:
-        """Remove the clients of processes that have stopped sending heartbeats."""
+        """Remove the clients of processes that have stopped sending heartbeats. Returns what changed in each topic."""
         diffs = Diffs()
         for process in [name for name, peer in self._peers.items() if now - peer.heard_at > SILENT_PEER_S]:
             self._forget(process, diffs)

@@ -42,16 +42,16 @@ from drover.api.realtime.rooms import PREFIX, Rooms
 from drover.api.realtime.subscriptions import Subscriptions
 from drover.bus.realtime import Present
 from drover.service.api_keys import Role
+from drover.web.access import Access
 from drover.web.auth import Authenticator, Principal
 from drover.web.errors import ApiError, NotYet
-from drover.web.permissions import Permissions, Verb
+from drover.web.permissions import PRIVATE_CHANNELS, PUBLIC_CHANNELS, Permissions, Verb
+from drover.web.sse import CUT_OFF
 
 PHOENIX: Final = "phoenix"
 """The topic of heartbeats."""
 AGENTS: Final = (Role.ANON, Role.DEVICE)
 """The roles of keys in phones."""
-PRIVATE: Final = "private_channels"
-"""The name of private channels in the table of permissions."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _EMPTY: Final = b"{}"
@@ -59,14 +59,25 @@ _EMPTY: Final = b"{}"
 
 @dataclass(frozen=True, kw_only=True)
 class Office:
-    auth: Authenticator
-    permissions: Permissions
+    access: Access
     live: Live
     rooms: Rooms
     subscriptions: Subscriptions[Channel] = field(default_factory=Subscriptions)
     open: Open = field(default_factory=Open)
     clock: Callable[[], float] = time.time
     """The Unix time, to check when tokens expire."""
+
+    @property
+    def auth(self) -> Authenticator:
+        return self.access.auth
+
+    @property
+    def permissions(self) -> Permissions:
+        return self.access.permissions
+
+    def demand_channel(self, principal: Principal, *, is_private: bool) -> None:
+        """Raise 403 if the caller may not use channels of this kind."""
+        self.permissions.demand(principal, PRIVATE_CHANNELS if is_private else PUBLIC_CHANNELS, Verb.CONNECT)
 
 
 class Channel:
@@ -116,15 +127,18 @@ class Session:
         headers: Mapping[str, str],
         send: Callable[[bytes], None],
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        allowance: Allowance | None = None,
     ) -> None:
-        """`headers`: with the key that opened the socket. `send`: queues a frame for the client, without waiting."""
+        """`headers`: with the key that opened the socket. `send`: queues a frame for the client, without waiting.
+        `allowance`: how much it may send."""
         self.vsn: Final = vsn
         self.send: Final = send
         self.channels: dict[str, Channel] = {}
         self._office = office
         self._headers = headers
         self.monotonic: Final = monotonic
-        self._allowance = Allowance(monotonic)
+        self._allowance = allowance or Allowance.of_one_socket(monotonic)
         self._handlers: Final[Mapping[str, Callable[[Channel, Frame], None]]] = {
             "phx_leave": self._leave,
             "access_token": self._refresh,
@@ -133,7 +147,8 @@ class Session:
         }
 
     def receive(self, data: str | bytes) -> None:
-        """Handle one frame. Raises `BadFrame`, or `NotYet` if nothing was done: wait, then call again."""
+        """Handle one frame. Raises `BadFrame`, or `NotYet` while the keys of a token's issuer are being fetched: then
+        nothing was done, so wait and call again."""
         self._allowance.use(1.0)
         frame = decode(data, self.vsn)
         if frame.topic == PHOENIX:
@@ -149,14 +164,18 @@ class Session:
                 raise BadFrame(str(error)) from error
 
     def look(self) -> None:
-        """Close the channels whose token has expired, or whose session has ended."""
-        now = self._office.clock()
+        """Close the channels whose token has expired or was revoked, or whose session has ended. If this process's list
+        of revoked keys is too old to tell, drop all channels with an error, so that the clients join again."""
+        now, is_current = self._office.clock(), self._office.auth.is_current
         for channel in [*self.channels.values()]:
-            if channel.principal.expires_at <= now or not self._office.auth.holds(channel.principal):
+            if not is_current:
+                self.rejoin(channel, CUT_OFF)
+            elif channel.principal.expires_at <= now or not self._office.auth.holds(channel.principal):
                 self._close(channel, "InvalidJWTToken: Token has expired")
 
     def rejoin(self, channel: Channel, why: str) -> None:
-        """Send an error, because the client has missed changes. Clients then join again by themselves, and read."""
+        """Drop a channel, and send the client an error with the reason. Clients then join again by themselves, and read
+        the rows again."""
         self._drop(channel)
         channel.push("phx_error", _encode({"reason": why}))
 
@@ -176,8 +195,7 @@ class Session:
             asked = decode_join(frame.payload)
             config = asked.config or Config()
             principal = self._authenticate(asked.access_token)
-            if config.private:
-                self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+            self._office.demand_channel(principal, is_private=bool(config.private))
             channel = Channel(self, frame, config, principal)
             if len(channel.presence_key) > limits.KEY_CHARS_MAX:
                 raise BadBinding(f"A presence key has at most {limits.KEY_CHARS_MAX} characters")
@@ -228,8 +246,7 @@ class Session:
             principal = self._authenticate(token)
             self._allowance.use(channel.bind_cost)
             bindings = bind(channel.asked, principal, self._office.permissions, self._office.live)
-            if channel.room.is_private:
-                self._office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+            self._office.demand_channel(principal, is_private=channel.room.is_private)
         except NotYet:
             raise
         except (ApiError, BadBinding) as error:
@@ -238,6 +255,9 @@ class Session:
         channel.principal = principal
         if [one.wishes for one in bindings] != [one.wishes for one in channel.bindings]:
             self._unsubscribe(channel)
+            if (full := self._why_full(channel, bindings)) is not None:
+                self._close(channel, f"ChannelRateLimitReached: {full}")
+                return
             self._subscribe(channel, bindings)
 
     def _broadcast(self, channel: Channel, frame: Frame) -> None:
@@ -299,11 +319,15 @@ class Session:
             self._office.rooms.move((old, False))
 
     def _why_full(self, channel: Channel, bindings: list[Binding]) -> str | None:
+        """Return why the channel cannot have these bindings, beside all others that are open. None: it can."""
+        in_process = self._office.open
+        if channel.is_joined:
+            in_process = Open(in_process.channels - 1, in_process.filter_chars - channel.filter_chars)
         return why_full(
             bindings,
             filter_chars=channel.filter_chars,
-            on_socket=[one.bindings for one in self.channels.values()],
-            in_process=self._office.open,
+            on_socket=[one.bindings for one in self.channels.values() if one is not channel],
+            in_process=in_process,
             subscriptions=self._office.subscriptions,
             is_agent=channel.principal.role in AGENTS,
         )
@@ -327,7 +351,8 @@ class Session:
         channel.bindings = []
 
     def _close(self, channel: Channel, why: str) -> None:
-        """Close a channel so that the client does not join again by itself, for example without a new token."""
+        """Close a channel for good: the client does not join again by itself. It first needs something else, for
+        example a new token."""
         self._drop(channel)
         channel.system("error", why)
         channel.push("phx_close", _EMPTY)

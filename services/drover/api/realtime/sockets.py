@@ -11,19 +11,19 @@ import msgspec
 from aiohttp import web
 
 from drover.api.realtime import limits
-from drover.api.realtime.capacity import TooManyMessages
+from drover.api.realtime.capacity import Allowances, TooManyMessages
 from drover.api.realtime.connection import BAD_FRAME, RESTART, TOO_MANY, Connection, Waiting
 from drover.api.realtime.frames import BadFrame, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.rooms import PREFIX, said
-from drover.api.realtime.session import AGENTS, PRIVATE, Office, Session
+from drover.api.realtime.session import AGENTS, Office, Session
 from drover.api.realtime.watcher import RowsWatcher
 from drover.service.tasks import in_background
 from drover.web.auth import Principal
-from drover.web.bodies import Body, read_body
+from drover.web.bodies import Body, read_body, read_bytes
 from drover.web.errors import NotYet, invalid, too_large, unavailable
-from drover.web.permissions import Verb
-from drover.web.ratelimit import Limiter, Refused, too_many
+from drover.web.limits import LIMITED
+from drover.web.ratelimit import Limited, Limiter, Refused
 from drover.web.route import BY_HANDLER, Answer, Parameter, Route, Socket, handles, in_path
 
 PATH: Final = "/realtime/v1/websocket"
@@ -68,6 +68,7 @@ class Realtime:
         self._agent_sockets_max = agent_sockets_max
         self._outbound_bytes_max = outbound_bytes_max
         self._waiting = Waiting(outbound_total_bytes_max)
+        self._allowances = Allowances()
         self._limiter = Limiter(limits.MESSAGES_PER_S, limits.MESSAGES_BURST, stop_after=None)
 
     @asynccontextmanager
@@ -85,12 +86,14 @@ class Realtime:
             summary="Supabase Realtime: changed rows, broadcasts and presence over a WebSocket",
             description="Frames are those of Phoenix channels; docs/realtime.md says what is supported.",
             permission=BY_HANDLER,
+            limit=BY_HANDLER,
+            identifies=True,
             parameters=(
                 Parameter("apikey", str, "The caller's key. It can also be a header."),
                 Parameter("vsn", str, "1.0.0 (objects, the default) or 2.0.0 (arrays)."),
             ),
             answers={101: Answer(None, "Switching protocols")},
-            errors=(400, 426, 503),
+            errors=(400, 426, 429, 503),
             socket=Socket(frame_bytes_max=limits.FRAME_BYTES_MAX, close_s=FAREWELL_S),
         )
     )
@@ -100,14 +103,17 @@ class Realtime:
         except ValueError:
             raise invalid("vsn: Use 1.0.0 or 2.0.0", field="vsn", value=request.query["vsn"][:16]) from None
         headers = _headers(request)
-        principal = self.office.auth.authenticate(headers)
+        access = self.office.access
+        principal = access.identify(request, headers)
+        access.limits.count(principal, request)
+        access.limits.check_room(principal)
         is_agent = principal.role in AGENTS
         agents = sum(one.is_agent for one in self.sessions) if is_agent else 0
         if len(self.sessions) >= self._sockets_max or agents >= self._agent_sockets_max:
             raise unavailable("Too many sockets are open")
         connection = Connection(request.transport, self._waiting, self._outbound_bytes_max)
-        session = Session(self.office, vsn, headers, connection.put)
-        return RealtimeSocket(self, connection, session, is_agent=is_agent)
+        session = Session(self.office, vsn, headers, connection.put, allowance=self._allowances.of(principal))
+        return RealtimeSocket(self, connection, session, principal)
 
     @handles(
         Route(
@@ -122,8 +128,7 @@ class Realtime:
             errors=(400, 413, 415, 429),
         )
     )
-    async def broadcast(self, request: web.Request) -> web.Response:
-        principal = self.office.auth.authenticate(request.headers)
+    async def broadcast(self, request: web.Request, principal: Principal) -> web.Response:
         messages = _body.decode(await read_body(request)).messages
         payloads = [_encode(message.payload) for message in messages]
         for message, payload in zip(messages, payloads, strict=True):  # check all before any is sent
@@ -150,8 +155,7 @@ class Realtime:
             errors=(400, 413, 415, 429),
         )
     )
-    async def broadcast_event(self, request: web.Request) -> web.Response:
-        principal = self.office.auth.authenticate(request.headers)
+    async def broadcast_event(self, request: web.Request, principal: Principal) -> web.Response:
         match = request.match_info
         private = request.query.get("private", "").lower() == "true"
         try:
@@ -161,7 +165,7 @@ class Realtime:
         except msgspec.ValidationError as error:
             raise invalid(str(error)) from error
         if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() == _BYTES:
-            data = await request.read()
+            data = await read_bytes(request)
             self._check(principal, message, data)
             self._send(message, b"{}", data)
         else:
@@ -175,8 +179,7 @@ class Realtime:
         return web.Response(status=202)
 
     def _check(self, principal: Principal, message: BroadcastMessage, payload: bytes) -> None:
-        if message.private:
-            self.office.permissions.demand(principal, PRIVATE, Verb.CONNECT)
+        self.office.demand_channel(principal, is_private=bool(message.private))
         if len((PREFIX + message.topic).encode()) > limits.TOPIC_CHARS_MAX:
             raise invalid(f"{PREFIX}<topic> has at most {limits.TOPIC_CHARS_MAX} bytes", field="topic")
         if len(message.event.encode()) > limits.EVENT_CHARS_MAX:
@@ -186,7 +189,7 @@ class Realtime:
         receivers = self.office.rooms.size(Topic(message.topic, bool(message.private)))
         uses = 1 + receivers / limits.FRAMES_PER_MESSAGE
         if isinstance(refused := self._limiter.check(principal.name, uses), Refused):
-            raise too_many(refused.retry_after_s)
+            raise Limited(refused.retry_after_s, principal.role)
 
     def _send(self, message: BroadcastMessage, payload: bytes, data: bytes | None = None) -> None:
         topic = Topic(message.topic, bool(message.private))
@@ -207,9 +210,10 @@ class Realtime:
 class RealtimeSocket:
     """One socket from its upgrade to its close. Has the methods that `web.sockets` calls."""
 
-    def __init__(self, realtime: Realtime, connection: Connection, session: Session, *, is_agent: bool) -> None:
+    def __init__(self, realtime: Realtime, connection: Connection, session: Session, principal: Principal) -> None:
         self.session: Final = session
-        self.is_agent: Final = is_agent
+        self.is_agent: Final = principal.role in AGENTS
+        self._principal = principal
         self._realtime = realtime
         self._connection = connection
 
@@ -218,8 +222,9 @@ class RealtimeSocket:
         sender = asyncio.create_task(connection.send(socket), name="realtime-sender")
         self._realtime.sessions[self] = None
         try:
-            while (data := await connection.receive(socket)) is not None:
-                await self._receive(data)
+            with self._realtime.office.access.limits.holding(self._principal):
+                while (data := await connection.receive(socket)) is not None:
+                    await self._receive(data)
         finally:
             del self._realtime.sessions[self]
             self.session.close()
@@ -236,6 +241,7 @@ class RealtimeSocket:
                 await not_yet.ready()
                 self.session.receive(data)
         except TooManyMessages:
+            LIMITED.labels(self._principal.role, PATH).inc()
             self._connection.end(TOO_MANY)
         except BadFrame:
             self._connection.end(BAD_FRAME)

@@ -37,14 +37,15 @@ class Wish(msgspec.Struct, frozen=True):
     """A `Type`, or `ALL`."""
     conditions: tuple[Condition, ...] = ()
     owner: Condition | None = None
-    """The condition that a row is the caller's own. Unlike a filter, it also limits deleted rows."""
+    """The condition that a row belongs to the caller; None if the caller may read all rows. Unlike a filter, it also
+    limits which deleted rows are sent."""
     select: Select = None
 
     def wants(self, type_: Type) -> bool:
         return self.event in (ALL, type_)
 
     def indexed(self) -> Condition | None:
-        """Return the condition by which the wish is indexed, if it has one."""
+        """Return the condition by which the wish is indexed. None: it has no such condition."""
         if self.owner is not None:
             return self.owner
         return next((one for one in self.conditions if one.is_equality), None)
@@ -60,7 +61,7 @@ S = TypeVar("S")
 """A subscriber."""
 
 Hits = dict[tuple[S, Select], list[int]]
-"""Who gets a change, with which columns, and the ids of its subscriptions."""
+"""Who gets a change: for each subscriber and its wanted columns, the ids of its subscriptions that match."""
 
 
 class _Values:
@@ -201,7 +202,7 @@ class Subscriptions(Generic[S]):
 
 
 def _may_concern(wish: Wish, values: _Values) -> bool:
-    if wish.owner is not None and not values.satisfy(wish.owner):  # the owner is null if it is no part of the key
+    if wish.owner is not None and not values.satisfy(wish.owner):  # null if the key lacks the column: then not sent
         return False
     return all(values.satisfy(one) for one in wish.conditions if one.column in values.row)
 

@@ -33,7 +33,7 @@ BATCH_S: Final = 0.05
 
 
 class Watcher(Protocol):
-    """Receives every message at once; streams receive them after a wake-up."""
+    """Receives every message immediately, while streams get messages only after a wake-up."""
 
     def changed(self, relation: str, message: RowsChanged) -> None:
         """Handle changed rows. No message before this one was missed."""
@@ -73,14 +73,15 @@ class Hub:
         self._stale = frozenset(contexts)
         self._ring: asyncio.TimerHandle | None = None
         self._ring_at = float("inf")
-        """When `_ring` is due. It is stored here, because timers of uvloop do not always tell it."""
+        """When `_ring` is due. It is stored here, because a timer of uvloop does not always say when it is due."""
         self._rang_at = float("-inf")
         self._watchers: list[Watcher] = []
         self._streams = 0
 
     @contextmanager
     def listening(self) -> Iterator[Bell]:
-        """Count a stream while the block runs. The bell rings when there is something to send."""
+        """Register a listening stream for the length of the `with` block. Yields the bell, which rings when there is
+        something to send."""
         self._streams += 1
         try:
             yield self._bell

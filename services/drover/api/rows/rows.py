@@ -17,11 +17,12 @@ from drover.api.rows.sight import row_filters
 from drover.api.rows.stream import RowsHello, RowsLag, RowsReset, RowsSession
 from drover.api.rows.token import parse_token
 from drover.service.api_keys import Role
+from drover.web.access import Access
 from drover.web.application import SOCKETS
-from drover.web.auth import Authenticator, Principal
+from drover.web.auth import Principal
 from drover.web.errors import invalid
 from drover.web.route import BY_HANDLER, Answer, AnyOf, Parameter, Route, handles
-from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, EventStream, Streams
+from drover.web.sse import HEADERS, HEARTBEAT_S, SEND_S, STREAMS_MAX, Streams
 
 PATH: Final = "/api/stream"
 AGENT_STREAMS_MAX: Final = 100
@@ -33,7 +34,7 @@ SHOWN_CHARS_MAX: Final = 200
 class RowStreams:
     def __init__(
         self,
-        auth: Authenticator,
+        access: Access,
         hub: Hub,
         *,
         streams_max: int = STREAMS_MAX,
@@ -42,12 +43,14 @@ class RowStreams:
         send_s: float = SEND_S,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._auth = auth
         self._hub = hub
+        self._permissions = access.permissions
         self._streams: dict[bool, Streams] = {}
         self._streams_max = streams_max
         self._agent_streams_max = agent_streams_max
-        self._sessions = CallerSessions(auth=auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock)
+        self._sessions = CallerSessions(
+            auth=access.auth, heartbeat_s=heartbeat_s, send_s=send_s, clock=clock, limits=access.limits
+        )
 
     @handles(
         Route(
@@ -81,18 +84,17 @@ class RowStreams:
             errors=(400, 503),
         )
     )
-    async def stream(self, request: web.Request) -> web.StreamResponse:
-        principal = self._auth.authenticate(request.headers)
+    async def stream(self, request: web.Request, principal: Principal) -> web.StreamResponse:
         relations = read_relations(request.query, self._hub.live)
-        filters = row_filters(principal, relations, self._hub.live)
+        filters = row_filters(principal, relations, self._hub.live, self._permissions)
         streams = self._streams_for(principal, request.app)
-        streams.check_room()
+        self._sessions.check_room(streams, principal)
         if request.method == "HEAD":
             return web.Response(headers=HEADERS)
         # A browser that reconnects sends the header and the original URL: the header is newer.
         last_id = request.headers.get(LAST_ID_HEADER) or request.query.get(LAST_ID)
         rows = RowsSession(self._hub, relations, filters, parse_token(last_id) if last_id else None)
-        return EventStream(streams, self._sessions.open(rows.chunks(), request, principal))
+        return self._sessions.open(streams, rows.chunks(), request, principal)
 
     def _streams_for(self, principal: Principal, app: web.Application) -> Streams:
         """Return the open streams of this process: those of phones, or those of all other callers."""

@@ -11,7 +11,7 @@ import msgspec
 from drover.api.rows.line import RowsTold
 from drover.readmodel.live import LiveRelation
 from drover.web.auth import Principal
-from drover.web.permissions import Verb, demand
+from drover.web.permissions import Permissions, Verb
 
 SEEN_MAX: Final = 10_000
 """How many keys of sent rows a stream remembers, to report those that its caller may no longer see."""
@@ -22,7 +22,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class OwnRows:
-    """Keeps only the rows of one device. Of other rows, not even the keys are sent."""
+    """Keeps only the rows of one device. For all other rows, not even the keys are sent."""
 
     def __init__(self, live: LiveRelation, device_id: str) -> None:
         assert live.relation.owner is not None, f"{live.name} does not say which device owns a row"
@@ -56,13 +56,16 @@ class OwnRows:
 
 
 def row_filters(
-    principal: Principal, relations: Iterable[str], live: Mapping[str, tuple[LiveRelation, ...]]
+    principal: Principal,
+    relations: Iterable[str],
+    live: Mapping[str, tuple[LiveRelation, ...]],
+    permissions: Permissions,
 ) -> dict[str, OwnRows]:
     """Make a filter per relation for a caller who may read only its own rows. Raises 403 for a relation that it may not
     read."""
     filters: dict[str, OwnRows] = {}
     for name in relations:
-        if demand(principal, name, Verb.READ).own:
+        if permissions.demand(principal, name, Verb.READ).own:
             assert principal.device_id is not None
             filters[name] = OwnRows(live[name][0], principal.device_id)
     return filters

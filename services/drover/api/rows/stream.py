@@ -104,7 +104,7 @@ class _Follower:
 
     def take(self, entry: Entry) -> None:
         self.number = entry.number
-        # After a reset of unknown extent there is no position to resume from.
+        # If the last position of the relation is unknown, there is no position to resume from.
         self._move(None if self.track.last is None else entry.to)
 
     def _move(self, position: int | None) -> None:

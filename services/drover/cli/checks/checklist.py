@@ -3,7 +3,6 @@ token checks, logs and health."""
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Any, Final
 
 from drover.cleanup.settings import CleanupSettings
@@ -12,6 +11,7 @@ from drover.cli.checks.http import ask
 from drover.cli.checks.machine import settings_of, with_settings
 from drover.cli.target import Target
 from drover.domain.errors import DroverError
+from drover.domain.identity import IDENTITY
 from drover.eventlog.log import Partition
 from drover.service.config import ConfigurationError, Settings
 from drover.service.identity_keys import IdentityKeys
@@ -104,7 +104,8 @@ async def people_can_sign_in(scene: Scene) -> Finding:
     if scene.is_embedded:
         return ok("`drover up` created the keys; they are in secrets.json")
     settings = settings_of(scene, Settings)
-    if not (settings.identity_secrets or settings.sealing_keys):
+    ring = settings.sealing_ring(IDENTITY.context)
+    if not (settings.identity_secrets or ring):
         if isinstance(scene.target, DroverError):
             return skipped("nothing has run here yet", "`drover up` creates the keys.")
         return warn(
@@ -113,7 +114,7 @@ async def people_can_sign_in(scene: Scene) -> Finding:
         )
     try:
         IdentityKeys(settings.identity_secrets)
-        Sealer.from_settings(settings.sealing_keys)
+        Sealer.from_settings(ring)
     except (ConfigurationError, SealingKeysUnusable) as error:
         return fail("one of the two keys for sign-in is missing", str(error))
     return ok("keys for tokens and for sealing are set")
@@ -122,12 +123,19 @@ async def people_can_sign_in(scene: Scene) -> Finding:
 @with_settings
 async def https_beyond_here(scene: Scene) -> Finding:
     settings = settings_of(scene, Settings)
-    if _is_loopback(settings.http_host):
+    if settings.is_local:
         return ok(f"listens on this machine only ({settings.http_host})")
+    if settings.tls_cert and not settings.plain_http_from:
+        return ok(f"{settings.http_host} serves HTTPS with {settings.tls_cert}")
+    if settings.plain_http_from:
+        return warn(
+            f"keys and passwords are accepted over plain HTTP from {', '.join(settings.plain_http_from)}",
+            "Use HTTPS, then unset DROVER_PLAIN_HTTP_FROM.",
+        )
     if not settings.trusted_proxies:
         return warn(
-            f"{settings.http_host} is open to other machines without a TLS proxy: nobody can sign in from there",
-            "Put a TLS proxy in front and name it in DROVER_TRUSTED_PROXIES.",
+            f"{settings.http_host} is open to other machines without HTTPS: they can send no key and no password",
+            "Set DROVER_TLS_CERT and DROVER_TLS_KEY, or name a proxy with TLS in DROVER_TRUSTED_PROXIES.",
         )
     return ok(f"{settings.http_host} behind {', '.join(settings.trusted_proxies)}")
 
@@ -158,17 +166,11 @@ async def health_answers(scene: Scene) -> Finding:
     )
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 async def _ask(
     scene: Scene, method: str, path: str, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, Any]] | None:
     """Send a request to the platform. Returns status and body of the answer; None if Drover does not answer there."""
     if not isinstance(scene.target, Target) or not scene.target.http_port:
         return None
-    return await ask(scene.target.http_host, scene.target.http_port, method, path, headers)
+    target = scene.target
+    return await ask(target.http_host, target.http_port, method, path, headers, https=target.https)

@@ -13,16 +13,17 @@ BODY_BYTES_MAX: Final = 64 * 1024
 
 
 async def ask(
-    host: str, port: int, method: str, path: str, headers: Mapping[str, str] | None = None
+    host: str, port: int, method: str, path: str, headers: Mapping[str, str] | None = None, *, https: bool = False
 ) -> tuple[int, dict[str, Any]] | None:
-    """Send a request to the platform at `host`. Returns status and body of the answer; None if Drover does not answer
-    there."""
+    """Send a request without secrets to the platform at `host`. Returns status and body of the answer; None if Drover
+    does not answer there."""
     where = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared with, not bound to
-    url = f"http://{f'[{where}]' if ':' in where else where}:{port}{path}"
+    url = f"{'https' if https else 'http'}://{f'[{where}]' if ':' in where else where}:{port}{path}"
     try:
+        # ssl=False: the certificate is for the name that others use, not for this address.
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HTTP_S)) as session,
-            session.request(method, url, headers=headers, allow_redirects=False) as answer,
+            session.request(method, url, headers=headers, allow_redirects=False, ssl=False) as answer,
         ):
             raw = await answer.content.read(BODY_BYTES_MAX)
             body = msgspec.json.decode(raw)

@@ -143,15 +143,15 @@ async def configuration(scene: Scene) -> Finding:
 
 async def http_port(scene: Scene) -> Finding:
     if isinstance(scene.target, Target):
-        host, port = scene.target.http_host, scene.target.http_port
+        host, port, https = scene.target.http_host, scene.target.http_port, scene.target.https
     else:
-        host, port = "127.0.0.1", PORT_DEFAULT
+        host, port, https = "127.0.0.1", PORT_DEFAULT, False
     if port == 0:
         return skipped("any free port is used (DROVER_HTTP_PORT=0)")
     trouble = _trouble_with(host, port)
     if trouble is None:
         return ok(f"port {port} on {host} is free")
-    if trouble == errno.EADDRINUSE and await _is_ours(host, port):
+    if trouble == errno.EADDRINUSE and await _is_ours(host, port, https=https):
         return ok(f"port {port} on {host} is Drover's own")
     what = "is used by another program" if trouble == errno.EADDRINUSE else f"cannot be used: {os.strerror(trouble)}"
     return warn(f"port {port} on {host} {what}", "Choose another with --port of `drover up`, or with DROVER_HTTP_PORT.")
@@ -170,6 +170,6 @@ def _trouble_with(host: str, port: int) -> int | None:
     return None
 
 
-async def _is_ours(host: str, port: int) -> bool:
-    answer = await ask(host, port, "GET", "/livez")
+async def _is_ours(host: str, port: int, *, https: bool) -> bool:
+    answer = await ask(host, port, "GET", "/livez", https=https)
     return answer is not None and answer[1].keys() == {"status", "reasons"}

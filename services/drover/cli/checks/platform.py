@@ -18,7 +18,7 @@ from drover.domain.contexts import CONTEXTS
 from drover.domain.errors import DroverError
 from drover.eventlog.durability import DurabilityUnknown, UnsyncedServer, refuse_unsynced
 from drover.eventlog.log import Partition
-from drover.eventlog.streams import PurgeDenied, StreamMisconfigured, ensure_stream
+from drover.eventlog.streams import CompressedReplicas, PurgeDenied, StreamMisconfigured, ensure_stream
 from drover.postgres.migrate import MigrationChanged, MigrationGap, applied, load_migrations, outstanding
 from drover.service.config import ConfigurationError
 from drover.writer.acceptance import ask_in_use
@@ -101,6 +101,8 @@ async def streams(scene: Scene) -> Finding:
             await ensure_stream(scene.nats, context, purges=purges(scene))  # it exists, so nothing is created
         except StreamMisconfigured as error:
             return fail(f"the stream {error.stream} could lose events", str(error))
+        except CompressedReplicas as error:
+            return fail(f"the replicas of {error.stream} are compressed", str(error))
         except PurgeDenied as error:
             return fail(f"the stream {error.stream} refuses purges", str(error))
     return ok(f"{', '.join(CONTEXTS)}: configured correctly")

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option, json_option
 from drover.domain.identity.policy import AccountRole
 
@@ -16,7 +17,7 @@ password_option: Final = click.option(
 )
 
 
-@click.group()
+@click.group(epilog=examples("drover account add kim@example.com --role operator", "drover account list"))
 def account() -> None:
     """Manage the accounts of people who sign in.
 
@@ -25,7 +26,12 @@ def account() -> None:
     """
 
 
-@account.command()
+@account.command(
+    epilog=examples(
+        "drover account add kim@example.com --role operator",
+        "drover account add kim@example.com --password-stdin < password.txt",
+    )
+)
 @click.argument("email", help="The e-mail address that the person signs in with.")
 @click.option(
     "--role", type=role_type, default=AccountRole.VIEWER.value, show_default=True, help="The role of the person."
@@ -42,7 +48,7 @@ def add(**options: Any) -> None:
     run(**options)
 
 
-@account.command()
+@account.command(epilog=examples("drover account role kim@example.com admin"))
 @who_argument
 @click.argument("role", type=role_type, metavar="ROLE", help=f"The new role, one of {', '.join(AccountRole)}.")
 @data_dir_option
@@ -53,7 +59,7 @@ def role(**options: Any) -> None:
     run(**options)
 
 
-@account.command()
+@account.command(epilog=examples("drover account disable kim@example.com"))
 @who_argument
 @data_dir_option
 def disable(**options: Any) -> None:
@@ -63,7 +69,7 @@ def disable(**options: Any) -> None:
     run(**options)
 
 
-@account.command()
+@account.command(epilog=examples("drover account enable kim@example.com"))
 @who_argument
 @data_dir_option
 def enable(**options: Any) -> None:
@@ -73,7 +79,7 @@ def enable(**options: Any) -> None:
     run(**options)
 
 
-@account.command()
+@account.command(epilog=examples("drover account password kim@example.com"))
 @who_argument
 @password_option
 @data_dir_option
@@ -84,7 +90,7 @@ def password(**options: Any) -> None:
     run(**options)
 
 
-@account.command(name="list")
+@account.command(name="list", epilog=examples("drover account list", "drover account list --json"))
 @json_option
 @data_dir_option
 def list_(**options: Any) -> None:
@@ -94,10 +100,10 @@ def list_(**options: Any) -> None:
     run(**options)
 
 
-@account.command()
+@account.command(epilog=examples("drover account rekey"))
 @data_dir_option
 def rekey(**options: Any) -> None:
-    """Encrypt every account again with the current keys.
+    """Move every account to the current keys.
 
     The current keys are the first ones in DROVER_IDENTITY_SECRETS and DROVER_SEALING_KEYS. Keep the old keys behind
     them until this command has finished; then remove the old ones.

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from drover.cli.events_options import Name
+from drover.cli.examples import examples
 from drover.cli.moments import Moment
 from drover.cli.options import Number, data_dir_option, forget_option, json_option
 
@@ -26,12 +27,14 @@ contexts_option = click.option(
 )
 
 
-@click.group()
+@click.group(epilog=examples("drover archive create backup", "drover archive verify backup"))
 def archive() -> None:
     """Back up the log to compressed files, and restore it."""
 
 
-@archive.command("create")
+@archive.command(
+    "create", epilog=examples("drover archive create backup", "drover archive create s3://bucket/farm --older-than 30d")
+)
 @address_argument
 @contexts_option
 @click.option(
@@ -61,7 +64,9 @@ def create_command(**options: Any) -> None:
     run(**options)
 
 
-@archive.command("list")
+@archive.command(
+    "list", epilog=examples("drover archive list backup", "drover archive list backup --context fleet --segments")
+)
 @address_argument
 @contexts_option
 @click.option("--segments", "each", is_flag=True, help="Show every segment.")
@@ -76,7 +81,7 @@ def list_command(**options: Any) -> None:
     run(**options)
 
 
-@archive.command("verify")
+@archive.command("verify", epilog=examples("drover archive verify backup"))
 @address_argument
 @contexts_option
 @json_option
@@ -90,7 +95,7 @@ def verify_command(**options: Any) -> None:
     run(**options)
 
 
-@archive.command("restore")
+@archive.command("restore", epilog=examples("drover archive restore backup --data-dir restored"))
 @address_argument
 @contexts_option
 @forget_option

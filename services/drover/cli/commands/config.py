@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import json_option
 
 
-@click.command()
+@click.command(epilog=examples("drover config", "drover config postgres alert"))
 @click.argument("words", nargs=-1, metavar="[WORD]...", help="Show only settings whose name has one of these words.")
 @json_option
 def config(**options: Any) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option, json_option
 
 
-@click.command()
+@click.command(epilog=examples("drover doctor", "drover doctor --json"))
 @json_option
 @data_dir_option
 def doctor(**options: Any) -> None:

@@ -18,15 +18,22 @@ from drover.cli.events_options import (
     limit_option,
     partition_option,
 )
+from drover.cli.examples import examples
 from drover.cli.options import Number, data_dir_option, forget_option, json_option
 
 
-@click.group()
+@click.group(epilog=examples("drover events tail", "drover events grep --type 'Job*' --since 1d"))
 def events() -> None:
     """Read, export and import the events of the log."""
 
 
-@events.command()
+@events.command(
+    epilog=examples(
+        "drover events tail",
+        "drover events tail --type 'Device*' --last 100",
+        "drover events tail --context render --json --no-follow",
+    )
+)
 @context_option
 @partition_option
 @click.option("--from", "from_n", type=Number(1), metavar="N", help="Start at event number N.")
@@ -53,7 +60,7 @@ def tail(**options: Any) -> None:
     run(**options)
 
 
-@events.command()
+@events.command(epilog=examples("drover events show 1042", "drover events show 512:0 --context render"))
 @click.argument(
     "event", type=Reference(), metavar="EVENT", help="Its number, such as 1042, or its place SEQ:LINE, such as 512:0."
 )
@@ -73,7 +80,11 @@ def show(**options: Any) -> None:
     run(**options)
 
 
-@events.command()
+@events.command(
+    epilog=examples(
+        "drover events grep APP_CRASH --since 2h", "drover events grep --type JobCreated --by service_role --json"
+    )
+)
 @click.argument(
     "pattern", type=Pattern(), required=False, help="A regular expression to search for in each event as it is stored."
 )
@@ -96,7 +107,11 @@ def grep(**options: Any) -> None:
     run(**options)
 
 
-@events.command()
+@events.command(
+    epilog=examples(
+        "drover events export -o fleet.jsonl", "drover events export -o fleet.json --cloudevents --since 7d"
+    )
+)
 @click.option(
     "-o",
     "--output",
@@ -122,7 +137,9 @@ def export(**options: Any) -> None:
     run(**options)
 
 
-@events.command("import")
+@events.command(
+    "import", epilog=examples("drover events import fleet.jsonl --check", "drover events import fleet.jsonl")
+)
 @click.argument(
     "file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),

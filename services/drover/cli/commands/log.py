@@ -7,16 +7,17 @@ from typing import Any
 import click
 
 from drover.cli.commands.archive import address_argument, contexts_option
+from drover.cli.examples import examples
 from drover.cli.moments import Moment
 from drover.cli.options import data_dir_option, json_option
 
 
-@click.group()
+@click.group(epilog=examples("drover log replicas 3"))
 def log() -> None:
     """Change how NATS keeps the log."""
 
 
-@log.command()
+@log.command(epilog=examples("drover log replicas 3"))
 @click.argument("number", type=click.IntRange(1, 5), help="How many NATS nodes hold each stream: 1, 3 or 5.")
 @data_dir_option
 def replicas(**options: Any) -> None:
@@ -30,7 +31,9 @@ def replicas(**options: Any) -> None:
     run(**options)
 
 
-@log.command("migrate")
+@log.command(
+    "migrate", epilog=examples("drover log migrate backup", "drover log migrate backup --context fleet --keep 30d")
+)
 @address_argument
 @contexts_option
 @click.option(

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option, json_option
 
 
-@click.command()
+@click.command(epilog=examples("drover migrate", "drover migrate --json"))
 @json_option
 @data_dir_option
 def migrate(**options: Any) -> None:

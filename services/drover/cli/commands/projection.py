@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.moments import Moment
 from drover.cli.options import data_dir_option, json_option
 from drover.domain.contexts import CONTEXTS
@@ -27,12 +28,12 @@ class PositionOrMoment(click.ParamType[int | datetime]):
         return int(value) if str(value).isdigit() else Moment().convert(value, param, ctx)
 
 
-@click.group()
+@click.group(epilog=examples("drover projection rebuild fleet", "drover projection detached"))
 def projection() -> None:
     """Rebuild, detach or drop read models of the log."""
 
 
-@click.command("verify")
+@click.command("verify", epilog=examples("drover verify", "drover verify fleet render --json"))
 @names_argument
 @json_option
 @data_dir_option
@@ -46,7 +47,7 @@ def verify_command(**options: Any) -> None:
     run(**options)
 
 
-@projection.command()
+@projection.command(epilog=examples("drover projection rebuild fleet", "drover projection rebuild --dry-run"))
 @names_argument
 @click.option("--dry-run", is_flag=True, help="Build and compare only. The old tables stay.")
 @json_option
@@ -62,7 +63,7 @@ def rebuild(**options: Any) -> None:
     run(**options)
 
 
-@projection.command()
+@projection.command(epilog=examples("drover projection detach fleet --before 90d"))
 @context_argument
 @click.option(
     "--before",
@@ -84,7 +85,7 @@ def detach(**options: Any) -> None:
     run(**options)
 
 
-@projection.command()
+@projection.command(epilog=examples("drover projection attach fleet"))
 @context_argument
 @click.option(
     "--fold-again",
@@ -103,7 +104,7 @@ def attach(**options: Any) -> None:
     run(**options)
 
 
-@projection.command()
+@projection.command(epilog=examples("drover projection detached", "drover projection detached --json"))
 @json_option
 @data_dir_option
 def detached(**options: Any) -> None:
@@ -113,7 +114,7 @@ def detached(**options: Any) -> None:
     run(**options)
 
 
-@projection.command()
+@projection.command(epilog=examples("drover projection forget fleet"))
 @names_argument
 @data_dir_option
 def forget(**options: Any) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option, json_option
 from drover.domain.contexts import CONTEXTS
 
 
-@click.command()
+@click.command(epilog=examples("drover reactors", "drover reactors on", "drover reactors off --context reminder"))
 @click.argument(
     "switch",
     type=click.Choice(("on", "off")),

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.service_names import ALL, PARTS, SERVICES
 
 
-@click.command()
+@click.command(epilog=examples("drover serve all", "drover serve gateway api"))
 @click.argument(
     "services",
     nargs=-1,
@@ -24,8 +25,8 @@ def serve(**options: Any) -> None:
     All services of the process share one HTTP port. `render-worker` is `render` without its queue, for machines that
     only render.
 
-    Settings come from the environment. DROVER_NATS_URL, DROVER_POSTGRES_URL and DROVER_JWT_SECRETS are required;
-    docs/deployment.md explains the others. An unknown or malformed setting stops the start and says what to write.
+    Settings come from the environment. DROVER_NATS_URL and DROVER_POSTGRES_URL are required; docs/deployment.md
+    explains the others. An unknown or malformed setting stops the start and says what to write.
     """
     from drover.cli.serve import serve as run
 

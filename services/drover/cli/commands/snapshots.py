@@ -6,16 +6,17 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option
 from drover.domain.contexts import CONTEXTS
 
 
-@click.group()
+@click.group(epilog=examples("drover snapshots forget fleet"))
 def snapshots() -> None:
     """Remove saved states of the writers."""
 
 
-@snapshots.command()
+@snapshots.command(epilog=examples("drover snapshots forget fleet"))
 @click.argument("context", type=click.Choice(CONTEXTS), help="The context whose snapshots to remove.")
 @data_dir_option
 def forget(**options: Any) -> None:

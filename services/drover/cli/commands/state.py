@@ -7,12 +7,15 @@ from typing import Any
 import click
 
 from drover.cli.events_options import archive_option
+from drover.cli.examples import examples
 from drover.cli.moments import Moment
 from drover.cli.options import data_dir_option, json_option
 from drover.domain.contexts import CONTEXTS
 
 
-@click.command()
+@click.command(
+    epilog=examples("drover state --as-of 10m", "drover state --context render --as-of 2026-03-02T09:00 --json")
+)
 @click.option(
     "--as-of",
     "at",

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from drover.cli.examples import examples
 from drover.cli.options import data_dir_option, json_option
 
 
-@click.command()
+@click.command(epilog=examples("drover status", "drover status --watch"))
 @click.option("--watch", is_flag=True, help="Show it again every few seconds, until Ctrl-C.")
 @json_option
 @data_dir_option

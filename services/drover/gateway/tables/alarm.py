@@ -7,12 +7,13 @@ Such a sender claims an alarm by writing `processed_at`, releases it by writing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.reminder.commands import AddAlarm, AlarmRow, AlarmSeen, ChangeAlarm, DeleteAlarm
@@ -25,21 +26,25 @@ from drover.gateway.writes.declaration import (
     Delete,
     Insert,
     Merge,
+    Result,
     Target,
     Update,
     WriteTable,
     can_change,
-    each,
     refuse_empty,
 )
 from drover.gateway.writes.edge import Edge
+from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import recorded, stored
 from drover.readmodel.models import RELATIONS
+from drover.web.alarm_texts import COLUMNS, Seal
 from drover.web.errors import invalid
+
+A = TypeVar("A", bound="AlarmChange")
 
 RELATION: Final = "alarm"
 _NEW: Final[Row] = dict.fromkeys(RELATIONS[RELATION].columns) | {"attempt": 0, "shift_min": 0}
-_FIXED: Final = frozenset({"page_id", "user_id", "created_at", "title", "body"})
+_FIXED: Final = frozenset({"page_id", "user_id", "created_at"})
 """Columns that no sender changes. The writer does not check filters on them again."""
 _CHECKED: Final = frozenset({"processed_at", "sent_count", "next_alarm_time"})
 """The writer checks a filter on one of these columns again. For a filter on any other column that can change, it checks
@@ -83,6 +88,17 @@ def _check(change: AlarmChange) -> None:
             raise invalid(f"{name} cannot be null", field=name)
 
 
+async def _seal(edge: Edge, rows: Sequence[NewAlarm]) -> list[NewAlarm]:
+    seal = await edge.alarm_texts.sealer(row.user_id for row in rows if row.title or row.body)
+    return [_sealed(seal, row.user_id, row) for row in rows]
+
+
+def _sealed(seal: Seal, user_id: str, row: A) -> A:
+    """Seal the texts of a row. Texts that are too long are truncated first."""
+    texts = {name: text for name in COLUMNS if isinstance(text := getattr(row, name), str)}
+    return replace(row, **{name: seal(user_id, name, cut(text)) for name, text in texts.items()})
+
+
 def _add(edge: Edge, row: NewAlarm) -> AddAlarm:
     return AddAlarm(**_columns(row))
 
@@ -101,6 +117,15 @@ def _as_sent(command: AddAlarm, refused: Rejected) -> ChangeAlarm:
     return ChangeAlarm(**columns)
 
 
+async def _apply(change: AlarmChange, targets: Sequence[Target], sending: Sending) -> Sequence[Result]:
+    _check(change)
+    users = {target.row["user_id"] for target in targets} if change.title or change.body else set()
+    seal = await sending.edge.alarm_texts.sealer(users)
+    commands = [_change(_sealed(seal, target.row["user_id"], change), target) for target in targets]
+    sending.check(commands)
+    return await sending.send(commands, [target.id for target in targets])
+
+
 def _change(change: AlarmChange, target: Target) -> ChangeAlarm:
     return ChangeAlarm(target.id, target.row["user_id"], **_columns(change), only_if=_seen(target))
 
@@ -110,8 +135,8 @@ def _delete(target: Target) -> DeleteAlarm:
 
 
 def _seen(target: Target) -> AlarmSeen | None:
-    """Return the values that the filters matched and that can change. None: no filter names a column that can
-    change."""
+    """Return the values that must be unchanged when the writer decides, because the filters matched them. None: the
+    filters name only columns that never change."""
     asked, row = target.by - _FIXED, target.row
     if not asked:
         return None
@@ -132,6 +157,7 @@ ALARM: Final = WriteTable(
     client=client_of,
     insert=Insert(
         shape=NewAlarm,
+        seal=_seal,
         command=_add,
         show=_added,
         unique="page_id",
@@ -139,7 +165,7 @@ ALARM: Final = WriteTable(
     ),
     update=Update(
         shape=AlarmChange,
-        apply=each(_change, check=_check),
+        apply=_apply,
         show=stored(RELATION, key="page_id"),
         hint=can_change(AlarmChange),
     ),

@@ -94,13 +94,19 @@ async def _cancel(targets: Sequence[Target], sending: Sending) -> Sequence[Resul
 async def report(
     body: ReportBody, target: Target, sending: Sending, *, only_if: str | None, by_pc: bool = False
 ) -> Accepted | ApiError | None:
-    """Submit a report on one assignment. `only_if` and `by_pc` are those of `Reports.submit`."""
+    """Submit a report on one assignment. `only_if`, `by_pc` and the result are those of `Reports.submit`, but a refusal
+    is returned, not raised."""
     edge, origin = sending.edge, sending.origin
-    if body.run is None and target.row:  # the report must not count for a later run
-        body = msgspec.structs.replace(body, run=target.fence("run"))
     try:
         done = await edge.reports.submit(
-            sending.principal, target.id, body, key=origin.key, raw=origin.raw, only_if=only_if, by_pc=by_pc
+            sending.principal,
+            target.id,
+            body,
+            key=origin.key,
+            raw=origin.raw,
+            read_run=target.fence("run"),
+            only_if=only_if,
+            by_pc=by_pc,
         )
     except ApiError as error:
         return error

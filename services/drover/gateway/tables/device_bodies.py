@@ -13,7 +13,9 @@ from drover.domain.fleet.state import DeviceStatus
 
 
 class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a phone claims about itself. Claims decide nothing, except that a lock or a flat battery has ended."""
+    """What a phone says about itself in a heartbeat: its claims. Drover does not rely on them, with two exceptions.
+    `status: error` puts the device into error. A device that is in error because of a locked screen or a flat battery
+    recovers when its claims show that this has ended."""
 
     last_seen_at: datetime | UnsetType | None = UNSET
     status: DeviceStatus | UnsetType = UNSET
@@ -32,7 +34,7 @@ class Heartbeat(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
         return self.status is DeviceStatus.OFFLINE and not self.claims_life
 
     def claims(self) -> dict[str, Any] | None:
-        """Return the claims as telemetry carries them. None: there are no claims."""
+        """Return the claims, by name, as telemetry carries them. None: there are no claims."""
         claims: dict[str, Any] = {}
         if self.status is not UNSET:
             claims["status"] = self.status

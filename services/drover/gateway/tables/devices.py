@@ -123,7 +123,7 @@ async def _beat(change: DeviceChange, targets: Sequence[Target], sending: Sendin
 
 
 def _known(edge: Edge, device_id: str) -> Result:
-    """Return an error if the device does not exist."""
+    """Return an error if the device does not exist, None if it does."""
     return None if device_id in edge.roster.fleet.devices else absent(edge.roster)
 
 

@@ -1,17 +1,27 @@
-"""Writes of `jobs`: create, pause, resume and end jobs. The rules are in the decider."""
+"""Writes of `jobs`: create, pause, resume, end, order and schedule jobs. The rules are in the decider."""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from datetime import datetime
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from uuid_utils import uuid7
 
 from drover.bus.messages import Accepted
 from drover.domain.decider import Command
-from drover.domain.fleet.commands import CancelJob, CreateJob, DeactivateJob, PauseJob, ResumeJob
+from drover.domain.fleet.commands import (
+    CancelJob,
+    CreateJob,
+    DeactivateJob,
+    PauseJob,
+    PrioritizeJob,
+    ResumeJob,
+    RunJobNext,
+    ScheduleJob,
+)
 from drover.domain.fleet.events import Target as JobTarget
 from drover.domain.fleet.job_spec import JobSpec
 from drover.domain.spec import fields_of
@@ -38,10 +48,16 @@ class NewJob(JobSpec, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class JobChange(msgspec.Struct, forbid_unknown_fields=True):
-    """What a PATCH may change: `status`, or `is_active`, which dashboards use, or both if they agree."""
+    """What a PATCH may change: the status, the place in the queue, or the time. One of them in a request."""
 
     status: Literal["active", "paused", "cancelled"] | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
+    """The status in the way that dashboards write it. Both may be sent if they agree."""
+    priority: int | UnsetType = UNSET
+    run_next: Literal[True] | UnsetType = UNSET
+    """Puts the job before all others that wait. It is no column: `put_first` shows which job was put first."""
+    not_before: Annotated[datetime, Meta(tz=True)] | UnsetType | None = UNSET
+    """The time before which the job does not start; null: it may start at once."""
 
 
 _BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]] = {
@@ -49,6 +65,10 @@ _BY_STATUS: Final[dict[str, type[PauseJob] | type[ResumeJob] | type[CancelJob]]]
     "paused": PauseJob,
     "cancelled": CancelJob,
 }
+
+
+_TURNS: Final = ("priority", "run_next", "not_before")
+"""The fields of `JobChange` that change when a job has its turn."""
 
 
 def create(edge: Edge, spec: JobSpec, *, is_active: bool) -> CreateJob:
@@ -65,16 +85,26 @@ def _create(edge: Edge, row: NewJob) -> CreateJob:
 
 
 def _change(change: JobChange, target: Target) -> Command:
+    if change.priority is not UNSET:
+        return PrioritizeJob(target.id, change.priority)
+    if change.run_next is not UNSET:
+        return RunJobNext(target.id)
+    if change.not_before is not UNSET:
+        return ScheduleJob(target.id, change.not_before)
     if change.status is UNSET:
         return ResumeJob(target.id) if change.is_active else DeactivateJob(target.id)
     return _BY_STATUS[change.status](target.id)
 
 
 def _check(change: JobChange) -> None:
-    if change.status is UNSET:
-        if change.is_active is UNSET:
-            raise invalid("status or is_active is required", field="status")
-    elif change.is_active not in (UNSET, change.status == "active"):
+    switches = change.status is not UNSET or change.is_active is not UNSET
+    kinds = {"status": switches} | {name: getattr(change, name) is not UNSET for name in _TURNS}
+    asked = [name for name, is_asked in kinds.items() if is_asked]
+    if not asked:
+        raise invalid(f"status, is_active, {', '.join(_TURNS[:-1])} or {_TURNS[-1]} is required", field="status")
+    if len(asked) > 1:
+        raise invalid(f"Change {' and '.join(asked)} in separate requests", field=asked[1])
+    if change.status is not UNSET and change.is_active not in (UNSET, change.status == "active"):
         message = f"status {change.status} and is_active {str(change.is_active).lower()} contradict each other"
         raise invalid(message, field="is_active", value=change.is_active)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
 
 from drover.bus.messages import Accepted, Outcome, Rejected
 from drover.domain.decider import Command
@@ -27,7 +28,7 @@ from drover.domain.render.commands import (
 )
 from drover.domain.render.fence import RowFence
 from drover.domain.render.state import ENDED, WORKING
-from drover.gateway.gfx_data import Sealed
+from drover.gateway.gfx_data import Sealed, check_shape
 from drover.gateway.reports import Percentage
 from drover.gateway.rows import Row
 from drover.gateway.writes.declaration import Insert, Result, Target, Update, WriteTable
@@ -35,13 +36,8 @@ from drover.gateway.writes.edge import Edge
 from drover.gateway.writes.sending import Sending
 from drover.gateway.writes.shown import stored
 from drover.readmodel.models import RELATIONS
-from drover.web.auth import Principal
 from drover.web.errors import ApiError
-from drover.web.permissions import Verb
-from drover.web.postgrest.sealed import Unseal
 
-GFX_DATA: Final = "render_queue.gfx_data"
-"""The name of the column gfx_data in the table of permissions."""
 _HINT: Final = (
     "Write a status: cancelled, or pending, which takes the render from its worker or, if it failed or was cancelled, "
     "runs it again. A worker claims it with preparing and its worker_id, and then reports rendering, encoding, "
@@ -68,8 +64,9 @@ _UNCHANGING: Final = frozenset(
 """Columns that never change after the insert, so a filter on them needs no second check."""
 _FENCED: Final = frozenset({"status", "worker_id", "lock_expires_at"})
 _OF_RUN: Final = frozenset({"run", "nexrender_job_id"})
-"""Columns that do not change while a worker holds the render. A filter on a column that is in none of these three sets
-makes the queue check all columns of the fence, because a report of the worker may have changed that column."""
+"""Columns that do not change while a worker holds the render. If a filter names a column that is in none of
+`_UNCHANGING`, `_FENCED` and `_OF_RUN`, a report of the worker may have changed it: then the queue checks all columns of
+`_FENCED`."""
 _NEW: Final[Row] = dict.fromkeys(RELATIONS["render_queue"].columns) | {"run": 0, "unmapped_fields": []}
 
 
@@ -133,17 +130,20 @@ class RenderChange(msgspec.Struct, forbid_unknown_fields=True):
         return until if until is None or until.tzinfo is not None else until.replace(tzinfo=UTC)
 
 
-def unseal(edge: Edge, principal: Principal) -> Unseal:
-    """Return the function that decrypts gfx_data, or that refuses it if this caller may not read it."""
-    return edge.gfx_data.opener(may=edge.permissions.may(principal, GFX_DATA, Verb.READ))
+class _SealedRender(NewRender, kw_only=True):
+    sealed: Sealed
 
 
-def _request(edge: Edge, row: NewRender) -> RequestRender:
-    sealed = edge.gfx_data.seal(row.gfx_data)
+async def _seal(edge: Edge, rows: Sequence[NewRender]) -> list[_SealedRender]:
+    sealed = await edge.gfx_data.seal([row.gfx_data for row in rows])
+    return [_SealedRender(**asdict(row), sealed=one) for row, one in zip(rows, sealed, strict=True)]
+
+
+def _request(edge: Edge, row: _SealedRender) -> RequestRender:
     return RequestRender(
         composition_id=str(row.composition_id),
-        gfx_id=sealed.gfx_id,
-        gfx_data=sealed.text,
+        gfx_id=row.sealed.gfx_id,
+        gfx_data=row.sealed.text,
         composition=row.name,
         cue_item_id=row.cue_item_id,
         broadcast_date=row.broadcast_date,
@@ -152,7 +152,7 @@ def _request(edge: Edge, row: NewRender) -> RequestRender:
 
 def _requested(edge: Edge, command: RequestRender, done: Accepted) -> Row:
     told = dict(done.result)
-    gfx_data = msgspec.json.decode(edge.gfx_data.open(Sealed(command.gfx_id, command.gfx_data)))
+    gfx_data = str(Sealed(command.gfx_id, command.gfx_data))
     return _NEW | {"composition_name": told.pop("composition"), "gfx_data": gfx_data} | told
 
 
@@ -219,8 +219,9 @@ def _ended(target: Target) -> bool:
 
 
 def _fence(target: Target) -> RowFence | None:
-    """Return the values that the filters matched. For a render that no worker holds, return only its run and status,
-    which stand for all columns."""
+    """Return the values that must be unchanged when the queue decides, because the filters matched them. None: the
+    filters name only columns that never change. For a render that no worker holds, run and status are enough: no other
+    column changes unless one of them does."""
     asked = target.by - _UNCHANGING
     if not asked:
         return None
@@ -249,6 +250,8 @@ RENDER_QUEUE: Final = WriteTable(
     client=lambda edge, command: edge.render,
     insert=Insert(
         shape=NewRender,
+        check=lambda row: check_shape(row.gfx_data),
+        seal=_seal,
         command=_request,
         show=_requested,
         names={"composition": "composition_name"},
@@ -256,7 +259,7 @@ RENDER_QUEUE: Final = WriteTable(
     update=Update(
         shape=RenderChange,
         apply=_apply,
-        show=stored("render_queue", unseal=lambda sending: unseal(sending.edge, sending.principal)),
+        show=stored("render_queue"),
         hint=_HINT,
     ),
     fence=("run", "status", "worker_id", "lock_expires_at"),

@@ -124,7 +124,8 @@ async def _apply(change: TaskDeviceChange, targets: Sequence[Target], sending: S
 
 
 def _condition(target: Target) -> str | None:
-    """Return the status that a filter named, in the words of the domain."""
+    """Return the status that the assignment must have, in the words of the domain, because a filter names it. None: no
+    filter names the status."""
     status = target.filtered("status")
     return "pending" if status == "claimed" else status
 

@@ -22,9 +22,9 @@ class Given(msgspec.Struct, Generic[T], frozen=True):
     many: bool
     """Whether the body was an array."""
     names: dict[str, None]
-    """The columns of any row that have an effect in this write."""
+    """The columns in the body, of all rows together, that have an effect in this write."""
     ignored: dict[str, None]
-    """Other columns of the relation in any row. They have no effect in this write."""
+    """The other columns of the relation in the body, of all rows together. They have no effect in this write."""
 
 
 class RowBody(Generic[T]):

@@ -71,15 +71,19 @@ class Insert(msgspec.Struct, Generic[T, C], frozen=True, kw_only=True):
     """The columns that have an effect."""
     command: Callable[[Edge, T], C]
     show: Callable[[Edge, C, Accepted], Row]
-    """Makes the row for the answer."""
+    """Makes the row for the answer. Sealed columns are opened afterwards."""
+    check: Callable[[T], None] | None = None
+    """Raises 400 for an invalid row, before it is sealed."""
+    seal: Callable[[Edge, Sequence[T]], Awaitable[Sequence[T]]] | None = None
+    """Seals the personal data of all rows at once. `command` gets the sealed rows."""
     unique: str | None = None
-    """A field that must be unique within one body."""
+    """A field that must be unique among the rows of one body. None: there is none."""
     names: Mapping[str, str] = MappingProxyType({})
     """Names of columns by the name of the command's field, where they differ. For error messages."""
     merge: Merge[C] | None = None
     forgotten: Callable[[Edge, Sequence[T]], Awaitable[Collection[int]]] | None = None
-    """Finds rows of the body that exist, although the writer has forgotten them; returns their indexes. They count as
-    duplicates, because recording them again would replace the stored row."""
+    """Finds rows of the body that exist although the writer has forgotten them, and returns their indexes. They count
+    as duplicates, because recording them again would replace the stored row. None: no such check is needed."""
 
 
 class Update(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -120,14 +124,15 @@ class WriteTable(msgspec.Struct, frozen=True, kw_only=True):
     delete: Delete | None = None
     key: str = "id"
     other_keys: Mapping[str, Callable[[Edge, str], str | None]] = MappingProxyType({})
-    """Other columns that identify a row, each with a function that finds the key of the row without PostgreSQL."""
+    """Other columns that identify a row. Each has a function that finds the row's key without PostgreSQL; it returns
+    None for an unknown row."""
     fence: tuple[str, ...] = ()
     """Columns to read when filters select rows. Commands can demand that they are unchanged (`Target.fence`)."""
     finds_keys: bool = False
     """Whether rows are read first even if the request names their keys, because a key does not tell the partition.
     Unknown rows are then no error, as in PostgREST."""
     absent: Callable[[Edge], ApiError] = _absent
-    """Makes the error for a request whose keys no row has."""
+    """Makes the error for a request that names keys which no row has."""
 
     @property
     def columns(self) -> Relation:

@@ -1,4 +1,5 @@
-"""Finds rows that a client inserts with an id of work that ended so long ago that its writer has forgotten it."""
+"""Finds inserted rows whose id belongs to work that ended long ago. The writer has forgotten such work, so it would not
+refuse the id."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, Final, TypeGuard
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, Final, TypeGuard, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -25,6 +26,9 @@ from drover.web.errors import ApiError, invalid
 from drover.web.permissions import Verb, check_columns
 from drover.web.postgrest.grammar import split_parameters
 from drover.web.postgrest.respond import check_profile
+from drover.web.postgrest.sealed import open_rows
+
+T = TypeVar("T")
 
 _PARAMETERS: Final = frozenset({"select", "columns"})
 _ON_CONFLICT: Final = "on_conflict"
@@ -50,7 +54,7 @@ class Inserts:
         given = self._body.decode_many(raw)
         check_columns(grant, given.names)
         preferences, select = parse_view(relation, headers, query, len(given.rows))
-        commands = self._commands(given.rows, given.many)
+        commands = await self._commands(given.rows, given.many)
         sending = Sending(
             edge,
             self._table.client,
@@ -79,7 +83,10 @@ class Inserts:
             for place, (command, done) in enumerate(zip(commands, outcomes, strict=True))
             if isinstance(done, Accepted)
         ]
-        rows = await self._whole(made, sending) if preferences.representation else []
+        rows: list[Row] = []
+        if preferences.representation:
+            whole = await self._whole(made, sending)
+            rows = await open_rows(relation, whole, edge.personal_data.unseal(principal))
         return answer_creation(rows, preferences, headers, select=select, extra=sending.headers)
 
     async def _whole(self, made: Sequence[tuple[Row, Accepted, bool]], sending: Sending) -> list[Row]:
@@ -89,14 +96,22 @@ class Inserts:
         whole = {str(row[key]): row for row in await show(self._edge, merged, sending)} if show and merged else {}
         return [whole.get(str(row.get(key)), row) for row, _, _ in made]
 
-    def _commands(self, rows: Sequence[msgspec.Struct], many: bool) -> list[Command]:
-        commands: list[Command] = []
+    async def _commands(self, rows: Sequence[msgspec.Struct], many: bool) -> list[Command]:
+        insert, edge = self._insert, self._edge
+        if insert.check is not None:
+            self._each(insert.check, rows, many)
+        sealed = rows if insert.seal is None else await insert.seal(edge, rows)
+        return self._each(partial(insert.command, edge), sealed, many)
+
+    def _each(self, action: Callable[[Any], T], rows: Sequence[msgspec.Struct], many: bool) -> list[T]:
+        """Call the function for each row. Its error names the row."""
+        results: list[T] = []
         for index, row in enumerate(rows):
             try:
-                commands.append(self._insert.command(self._edge, row))
+                results.append(action(row))
             except ApiError as error:
                 raise self._placed(error, index if many else None) from error
-        return commands
+        return results
 
     async def _send(
         self, rows: Sequence[msgspec.Struct], commands: Sequence[Command], sending: Sending
@@ -113,7 +128,8 @@ class Inserts:
     async def _merge(
         self, merge: Merge[Any], given: Given[Any], commands: Sequence[Command], sending: Sending
     ) -> tuple[list[Outcome], Collection[int]]:
-        """Create the rows that do not exist, and change the others to the values sent. Also return which existed."""
+        """Create the rows that do not exist, and change the others to the values sent. Returns the outcomes, and the
+        indexes of the rows that existed."""
         self._edge.permissions.demand(sending.principal, self._table.relation, Verb.UPDATE)
         outcomes = await self._send(given.rows, commands, sending)
         existing = {index: outcome for index, outcome in enumerate(outcomes) if _exists(outcome)}
@@ -124,12 +140,14 @@ class Inserts:
                 untold = {name: None for name in merge.optional if name not in given.names}
                 changes[index] = replace(change, **untold)
                 sending.pass_over(_kept(merge, given.rows[index], refused) & given.names.keys())
-        # They have the ids of the first commands, so a repeat of the request gets the outcome of the recorded command.
+        # These commands have the same ids as the first ones, so a repeat of the request gets the outcome of the command
+        # that was recorded.
         changed = await sending.send(list(changes.values()), list(map(str, changes)))
         for index, outcome in zip(changes, changed, strict=True):
             unchanged = isinstance(outcome, Accepted) and outcome.result is None
             outcomes[index] = Accepted(0, existing[index].details) if unchanged else outcome
-        # A repeat with the same Idempotency-Key is accepted at once, so it does not tell which rows existed: count all.
+        # A repeat with the same Idempotency-Key is accepted at once, so nobody knows which rows existed: return all of
+        # them.
         return outcomes, existing.keys() if sending.origin.key is None else range(len(outcomes))
 
     async def _create_new(

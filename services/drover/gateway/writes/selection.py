@@ -110,7 +110,7 @@ async def _matching(
     limit = ROWS_PER_WRITE_MAX if query.limit is None else query.limit
     wanted = msgspec.structs.replace(query, select=columns, limit=limit)
     sight = edge.permissions.sight(principal, RELATIONS)
-    page = await fetch(relation, wanted, edge.pool, sight=sight, count=True)
+    page = await fetch(relation, wanted, edge.pools.of(principal), sight=sight, count=True)
     total = page.rows if page.total is None else page.total
     if min(total - query.offset, limit if query.limit is not None else total) > ROWS_PER_WRITE_MAX:
         raise _too_many(total)

@@ -13,8 +13,6 @@ from drover.gateway.writes.sending import Sending
 from drover.readmodel.models import RELATIONS
 from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError
-from drover.web.postgrest.read import keep_sealed
-from drover.web.postgrest.sealed import Unseal
 
 Show = Callable[[Edge, Mapping[str, Accepted | None], Sending], Awaitable[list[Row]]]
 
@@ -28,17 +26,16 @@ def live(row: Callable[[Edge, str, Accepted | None], Row]) -> Show:
     return show
 
 
-def stored(relation_name: str, *, key: str = "id", unseal: Callable[[Sending], Unseal] | None = None) -> Show:
+def stored(relation_name: str, *, key: str = "id") -> Show:
     """Return a function that reads each row from the read model, after waiting for all earlier writes. The values that
     its command recorded replace those of the read model, which may still be late."""
     relation = RELATIONS[relation_name]
     blank: Row = dict.fromkeys(relation.columns)
 
     async def show(edge: Edge, done: Mapping[str, Accepted | None], sending: Sending) -> list[Row]:
-        opener = keep_sealed if unseal is None else unseal(sending)
         try:
             await edge.freshness.wait({}, *relation.contexts)  # wait for the writes of earlier requests, too
-            rows = await edge.stored.get(relation, list(done), key=key, unseal=opener)
+            rows = await edge.stored.get(relation, list(done), key=key)
         except ApiError:  # the read model is being built; the write is recorded all the same
             rows = {}
         return [

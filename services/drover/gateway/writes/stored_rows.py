@@ -11,8 +11,8 @@ from drover.gateway.rows import Row
 from drover.readmodel.relation import Relation
 from drover.web.errors import ApiError
 from drover.web.postgrest.ast import Filter, Query
-from drover.web.postgrest.read import Pool, fetch, keep_sealed
-from drover.web.postgrest.sealed import Unseal
+from drover.web.postgrest.read import Pool, fetch
+from drover.web.postgrest.sealed import leave_sealed
 
 _decode: Final = msgspec.json.Decoder(list[Row]).decode
 
@@ -21,14 +21,12 @@ class StoredRows:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def get(
-        self, relation: Relation, ids: Sequence[str], *, key: str = "id", unseal: Unseal = keep_sealed
-    ) -> dict[str, Row]:
-        """Read the rows with these ids. Missing rows are left out, and all rows if PostgreSQL is down. The answer then
-        shows only the values that the command recorded."""
+    async def get(self, relation: Relation, ids: Sequence[str], *, key: str = "id") -> dict[str, Row]:
+        """Read the rows with these ids; their sealed columns stay sealed. Rows that do not exist are left out; if
+        PostgreSQL is down, all rows are. The answer then shows only the values that the command recorded."""
         query = Query(where=(Filter(key, "in", tuple(ids)),))
         try:
-            page = await fetch(relation, query, self._pool, unseal=unseal)
+            page = await fetch(relation, query, self._pool, unseal=leave_sealed)
         except ApiError:
             return {}
         return {str(row[key]): row for row in _decode(page.body)}

@@ -21,6 +21,7 @@ from drover.web.commands import request_origin
 from drover.web.errors import ApiError
 from drover.web.permissions import Verb, check_columns
 from drover.web.postgrest.respond import check_profile
+from drover.web.postgrest.sealed import open_rows
 
 
 class Updates:
@@ -61,7 +62,8 @@ class Updates:
             await sending.settle_locally()
         rows = None
         if preferences.representation:
-            rows = await self._update.show(edge, done.rows, sending)
+            shown = await self._update.show(edge, done.rows, sending)
+            rows = await open_rows(relation, shown, edge.personal_data.unseal(principal))
             if not selection.by_key:
                 check_media(len(rows), preferences, headers)  # 406 if one row was requested, but none changed
         extra = {**sending.headers, **done.headers, **selection.headers}

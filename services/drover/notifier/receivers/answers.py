@@ -37,7 +37,7 @@ def outcome_of(answer: Answer, now: datetime) -> Outcome:
 
 
 def _seconds(asked: str, now: datetime) -> float | None:
-    """Parse `Retry-After`, which is a number of seconds or a date, into seconds."""
+    """Parse `Retry-After`, which is a number of seconds or a date, into seconds. None: it is invalid."""
     if asked.isascii() and asked.isdigit():
         return float(asked[:9])
     try:

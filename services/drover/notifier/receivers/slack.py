@@ -6,7 +6,7 @@ reply to the first one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -22,6 +22,9 @@ PACE_S: Final = 1.1
 """Seconds between two messages: Slack accepts one per second."""
 HEADER_CHARS_MAX: Final = 150
 TEXT_CHARS_MAX: Final = 2_000
+LINES_MAX: Final = 10
+LINE_CHARS_MAX: Final = 190
+"""Maximum length of the line of a folded notice, so that ten of them and their line ends fit into one block."""
 DETAILS_MAX: Final = 10
 DETAIL_CHARS_MAX: Final = 200
 ALERT_CHARS: Final = 8
@@ -34,6 +37,7 @@ _encode: Final = msgspec.json.Encoder().encode
 class Slack:
     name = "slack"
     pace_s = PACE_S
+    folds = True
 
     def __init__(self, url: str, outbound: Outbound) -> None:
         self._url = url
@@ -55,6 +59,7 @@ def message_of(notice: Notice, *, repeat: bool = False) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(head, HEADER_CHARS_MAX)}]
     if notice.message:
         blocks.append({"type": "section", "text": _plain(notice.message, TEXT_CHARS_MAX)})
+    blocks += [{"type": "section", "text": _plain(lines, TEXT_CHARS_MAX)} for lines in _listed(notice.folded)]
     if fields := _fields(notice.details):
         blocks.append({"type": "section", "fields": fields})
     notes = [_origin(notice), *([_REPEAT] if repeat else [])]
@@ -64,19 +69,38 @@ def message_of(notice: Notice, *, repeat: bool = False) -> dict[str, Any]:
     return {"text": text, "blocks": blocks}
 
 
+def _listed(notices: Sequence[Notice]) -> list[str]:
+    """List folded notices, a line each, in texts that are short enough for one block."""
+    lines = [_line(notice) for notice in notices]
+    return ["\n".join(lines[start : start + LINES_MAX]) for start in range(0, len(lines), LINES_MAX)]
+
+
+def _line(notice: Notice) -> str:
+    about = f" ({notice.subject}, alert {notice.alert_id[:ALERT_CHARS]})"
+    return "• " + _cut(notice.message or notice.reason, LINE_CHARS_MAX - len(about) - 2) + about
+
+
 def _headline(notice: Notice) -> str:
-    what = notice.kind.replace("_", " ")
+    what = notice.message if notice.folded else notice.kind.replace("_", " ")
     if notice.phase == "resolved":
         return f"✅ Over: {what}"
+    if notice.phase == "reminded":
+        return f"🔴 Still open: {what}"
     return f"{'🔴' if notice.severity == CRITICAL else '🟠'} {what.capitalize()}"
 
 
 def _origin(notice: Notice) -> str:
+    if notice.folded:
+        first, last = notice.folded[0].at, notice.folded[-1].at
+        return f"{notice.context} · from {_moment(first)} to {_moment(last)}"
     parts = [notice.context, f"{notice.subject}", f"alert {notice.alert_id[:ALERT_CHARS]}"]
     if notice.phase == "raised":
         parts.append(f"since {_moment(notice.at)}")
         if notice.until is not None:
             parts.append(f"until {_moment(notice.until)}")
+    elif notice.phase == "reminded":
+        parts.append(f"since {_moment(notice.raised_at or notice.at)}")
+        parts.append(f"snoozed until {_moment(notice.at)}")
     else:
         if notice.raised_at is not None:
             parts.append(f"from {_moment(notice.raised_at)}")

@@ -17,6 +17,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 class Webhook(SignedHook):
     pace_s = 0.0
+    folds = False
 
     async def send(self, notice: Notice, *, repeat: bool) -> Outcome:
         body = _encode(body_of(notice))
@@ -39,6 +40,8 @@ def body_of(notice: Notice) -> dict[str, Any]:
         **(
             {"details": notice.details, "until": notice.until}
             if notice.phase == "raised"
+            else {"raised_at": notice.raised_at}
+            if notice.phase == "reminded"
             else {"raised_at": notice.raised_at, "reason": notice.reason}
         ),
     }

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from drover.domain.fleet.events import (
     JobActivated,
     JobArchived,
+    JobCameDue,
     JobCancelled,
     JobCompleted,
     JobCreated,
@@ -17,9 +18,12 @@ from drover.domain.fleet.events import (
     JobExpired,
     JobNeedAdded,
     JobPaused,
+    JobPrioritized,
+    JobPutFirst,
     JobReopened,
     JobResumed,
     JobReturned,
+    JobScheduled,
     SupplyAdvanced,
 )
 from drover.domain.fleet.job_spec import JobSpec
@@ -44,6 +48,7 @@ def _created(tables: Tables, event: JobCreated) -> None:
         **fields_of(JobSpec, event),
         id=job_of(event),
         is_active=event.is_active,
+        is_scheduled=event.not_before is not None,
         status=JobStatus.CREATED,
         needs=[],
         created_at=event.at,
@@ -62,11 +67,28 @@ def _returned(tables: Tables, event: JobReturned) -> None:
 
 
 def _paused(tables: Tables, event: JobPaused) -> None:
-    _change(tables, event, status=JobStatus.PAUSED, is_active=False, paused_for=event.rule or event.reason)
+    _change(tables, event, status=JobStatus.PAUSED, is_active=False, paused_for=event.rule or event.reason, put_first=0)
 
 
 def _resumed(tables: Tables, event: JobResumed) -> None:
     _change(tables, event, status=JobStatus.CREATED, is_active=True, paused_for=None)
+
+
+def _prioritized(tables: Tables, event: JobPrioritized) -> None:
+    _change(tables, event, priority=event.priority, put_first=0)
+
+
+def _put_first(tables: Tables, event: JobPutFirst) -> None:
+    _change(tables, event, put_first=event.n)
+
+
+def _scheduled(tables: Tables, event: JobScheduled) -> None:
+    is_scheduled = event.not_before is not None
+    _change(tables, event, not_before=event.not_before, is_scheduled=is_scheduled, put_first=0)
+
+
+def _came_due(tables: Tables, event: JobCameDue) -> None:
+    _change(tables, event, is_scheduled=False)
 
 
 def _reopened(tables: Tables, event: JobReopened) -> None:
@@ -77,6 +99,7 @@ def _reopened(tables: Tables, event: JobReopened) -> None:
         event,
         status=JobStatus.CREATED,
         is_active=True,
+        is_scheduled=event.not_before is not None,
         paused_for=None,
         ended_at=None,
         end_reason=None,
@@ -118,6 +141,8 @@ def _end(tables: Tables, event: _Ending, status: JobStatus, reason: str) -> None
         ended_at=event.at,
         end_reason=reason,
         skipped=event.skipped,
+        put_first=0,
+        is_scheduled=False,
     )
 
 
@@ -160,6 +185,10 @@ JOB_RULES: Final[Rules] = {
     JobReturned: Rule(_returned, lambda e: (e.job_id,), _JOB),
     JobPaused: Rule(_paused, lambda e: (e.job_id,), _JOB),
     JobResumed: Rule(_resumed, lambda e: (e.job_id,), _JOB),
+    JobPrioritized: Rule(_prioritized, lambda e: (e.job_id,), _JOB),
+    JobPutFirst: Rule(_put_first, lambda e: (e.job_id,), _JOB),
+    JobScheduled: Rule(_scheduled, lambda e: (e.job_id,), _JOB),
+    JobCameDue: Rule(_came_due, lambda e: (e.job_id,), _JOB),
     JobReopened: Rule(_reopened, lambda e: (e.job_id,), _JOB),
     JobDeactivated: Rule(_deactivated, lambda e: (e.job_id,), _JOB),
     JobCancelled: Rule(_cancelled, lambda e: (e.job_id,), _JOB),

@@ -1,4 +1,4 @@
-"""The projection of accounts, sessions and alerts. E-mail addresses stay encrypted; passwords are left out."""
+"""The projection of accounts, sessions and API keys. E-mail addresses stay encrypted; passwords are left out."""
 
 from drover.projector.identity.projection import IDENTITY_PROJECTION
 

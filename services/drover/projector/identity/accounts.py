@@ -8,13 +8,15 @@ from drover.domain.identity.events import (
     AccountCreated,
     AccountDisabled,
     AccountEnabled,
+    AccountRemoved,
     AccountResealed,
     PasswordChanged,
+    PersonErased,
     RoleChanged,
 )
 from drover.postgres.types import uuid_of
 from drover.projection.projection import Tables, change
-from drover.projection.rule import Rule, Rules
+from drover.projection.rule import Rule, Rules, change_no_row
 from drover.readmodel.identity import ACCOUNTS, AccountRow
 
 
@@ -55,6 +57,10 @@ def _resealed(tables: Tables, event: AccountResealed) -> None:
     change_account(tables, event.account_id, email_sealed=event.email_sealed)
 
 
+def _removed(tables: Tables, event: AccountRemoved) -> None:
+    tables.delete(ACCOUNTS, uuid_of(event.account_id))
+
+
 _OWN = ((ACCOUNTS, lambda e: uuid_of(e.account_id)),)
 
 
@@ -69,4 +75,6 @@ ACCOUNT_RULES: Final[Rules] = {
     AccountDisabled: Rule(_disabled, _entities, _OWN),
     AccountEnabled: Rule(_enabled, _entities, _OWN),
     AccountResealed: Rule(_resealed, _entities, _OWN),
+    PersonErased: Rule(change_no_row, lambda event: (event.user_id,)),
+    AccountRemoved: Rule(_removed, _entities),
 }

@@ -10,6 +10,7 @@ from drover.domain.reminder.events import (
     SubscriptionRemoved,
     TimezoneSet,
     UserAdded,
+    UserErased,
     UserRemoved,
 )
 from drover.projection.projection import Tables, change
@@ -59,6 +60,7 @@ USER_RULES: Final[Rules] = {
     UserAdded: Rule(_added, _entities),
     TimezoneSet: Rule(_timezone_set, _entities, ((USERS, _user_of),)),
     UserRemoved: Rule(_removed, _entities),
+    UserErased: Rule(change_no_row, _entities),
     SubscriptionAdded: Rule(_subscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
     SubscriptionRemoved: Rule(_unsubscribed, lambda e: (e.subscription_id, e.user_id), _READS_SUBSCRIPTION),
     FetchLimitChanged: Rule(change_no_row, lambda e: ()),

@@ -38,7 +38,7 @@ log = structlog.get_logger("drover.projector")
 class Figures(msgspec.Struct, frozen=True):
     pending: int
     success_rate: float | None
-    """Of the renders that were requested within 24 hours and have completed or failed: how many percent have completed.
+    """The percentage of completed renders among those that were requested within 24 hours and have completed or failed.
     None: there are no such renders."""
     active_workers: int
 

@@ -176,4 +176,5 @@ RENDER_RULES: Final[Rules] = {
     e.StopAbandoned: Rule(change_no_row, lambda event: (*_about(event), event.uid)),
     e.StaleRunRefused: Rule(change_no_row, _about, _ROW),
     e.RenderArchived: Rule(change_no_row, _about),
+    e.RenderErased: Rule(change_no_row, _about),
 }

@@ -14,11 +14,13 @@ from drover.domain.reminder.policy import PAGES_PER_DELETION_MAX
 from drover.domain.reminder.texts import cut
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import Origin, PartitionedClient, request_origin
 from drover.web.errors import ApiError, invalid
+from drover.web.owner import quota_of
 from drover.web.permissions import Verb
 from drover.web.route import handles, recorded, write
 
@@ -83,8 +85,11 @@ _DELETED: Final = Body(PagesDeleted)
 
 
 class Alarms:
-    def __init__(self, clients: PartitionedClient) -> None:
+    def __init__(self, clients: PartitionedClient, texts: AlarmTexts, *, events_per_day: int) -> None:
+        """`events_per_day`: the quota of an end user."""
         self._clients = clients
+        self._texts = texts
+        self._events_per_day = events_per_day
 
     @handles(
         write(
@@ -102,12 +107,16 @@ class Alarms:
         raw = await read_body(request)
         wish = _REGISTER.decode(raw)
         user_id = whose(principal, wish.user_id)
-        # Truncate long texts here, so that the rest does not travel over the bus.
-        title, body = (None if text is None else cut(text) for text in (wish.title, wish.body))
-        command = commands.RegisterByPage(wish.page_id, user_id, title, body)
         client = self._clients.of(user_id)
+        client.check(commands.RegisterByPage(wish.page_id, user_id))  # before a key is made: not for an invalid user id
+        # Truncate long texts before they are sealed.
+        given = {name: cut(text) for name, text in (("title", wish.title), ("body", wish.body)) if text is not None}
+        seal = await self._texts.sealer([user_id] if any(given.values()) else ())
+        sealed = {name: seal(user_id, name, text) for name, text in given.items()}
+        quota = quota_of(principal, self._events_per_day)
+        command = commands.RegisterByPage(wish.page_id, user_id, sealed.get("title"), sealed.get("body"), quota=quota)
         done = await client.send(command, request_origin(request, principal, raw=raw))
-        alarm = {name: value for name, value in done.result.items() if name != "created"}
+        (alarm,) = await self._texts.shown([{name: v for name, v in done.result.items() if name != "created"}])
         status = 201 if done.result["created"] else 200
         return json_answer(alarm, status=status, headers=client.position_headers(done.position))
 
@@ -126,7 +135,12 @@ class Alarms:
         raw = await read_body(request)
         wish = _SCHEDULE.decode(raw)
         user_id = whose(principal, wish.user_id)
-        command = commands.Schedule(wish.page_id, user_id, _time(wish.next_alarm_time))
+        command = commands.Schedule(
+            wish.page_id,
+            user_id,
+            _time(wish.next_alarm_time),
+            quota=quota_of(principal, self._events_per_day),
+        )
         client = self._clients.of(user_id)
         try:
             done = await client.send(command, request_origin(request, principal, raw=raw))

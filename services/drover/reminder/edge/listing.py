@@ -10,12 +10,14 @@ from typing import Annotated, Any, Final
 import msgspec
 from aiohttp import web
 
+from drover.domain.identity.audit import AccessKind
 from drover.domain.reminder import REMINDER
 from drover.postgres.errors import POSTGRES_AWAY
 from drover.readmodel.form import placed
 from drover.reminder.edge.alarms import RegisteredAlarm
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.faults import report
+from drover.web.alarm_texts import AlarmTexts
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.errors import invalid, unavailable
@@ -63,9 +65,10 @@ class OwnAlarms(msgspec.Struct):
 
 
 class Listing:
-    def __init__(self, freshness: Freshness, pool: Any) -> None:
+    def __init__(self, freshness: Freshness, pool: Any, texts: AlarmTexts) -> None:
         self._freshness = freshness
         self._pool = pool
+        self._texts = texts
 
     @handles(
         Route(
@@ -75,6 +78,7 @@ class Listing:
             tag="reminder",
             summary="List alarms, soonest first: a person's own, or all",
             permission=for_alarms(Verb.READ),
+            audited=AccessKind.REMINDER_TEXT,
             parameters=(
                 Parameter("user_id", str, "Only alarms of this user."),
                 Parameter(
@@ -103,7 +107,7 @@ class Listing:
             report("database", "alarms_not_read", error=repr(error))
             raise unavailable("The database does not answer") from error
         more = _written(rows[-1]) if len(rows) == limit else None
-        body = {"alarms": [dict(row) for row in rows], "after": more}
+        body = {"alarms": await self._texts.shown([dict(row) for row in rows]), "after": more}
         return json_answer(body, headers=awaited.headers)
 
 

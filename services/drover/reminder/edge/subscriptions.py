@@ -7,15 +7,18 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from drover.bus.subject_keys import SubjectKeys
 from drover.domain.reminder.commands import AddSubscription, RemoveSubscription
 from drover.reminder.edge.callers import for_alarms, whose
 from drover.reminder.providers.push_keys import PushSubscription, id_of, sealed
-from drover.service.sealing import Sealer
+from drover.service.sealing import SealDamaged, UnknownSealingKey
+from drover.service.subject_sealing import KeysUnreachable
 from drover.web.answers import json_answer
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient, request_origin
-from drover.web.errors import ApiError
+from drover.web.errors import ApiError, unavailable
+from drover.web.owner import quota_of
 from drover.web.permissions import Verb
 from drover.web.route import Answer, Parameter, Route, handles, in_path, recorded, write
 
@@ -44,10 +47,14 @@ _SUBSCRIBE: Final = Body(Subscribe)
 
 
 class Subscriptions:
-    def __init__(self, clients: PartitionedClient, sealer: Sealer | None, public_key: str | None) -> None:
-        """`sealer` and `public_key`: None if this server does not push to browsers."""
+    def __init__(
+        self, clients: PartitionedClient, keys: SubjectKeys | None, public_key: str | None, *, events_per_day: int
+    ) -> None:
+        """`keys` and `public_key`: None if this server does not push to browsers. `events_per_day`: the quota of an
+        end user."""
         self._clients = clients
-        self._sealer = sealer
+        self._events_per_day = events_per_day
+        self._keys = keys
         self._public_key = public_key
 
     @handles(
@@ -65,12 +72,17 @@ class Subscriptions:
     async def add(self, request: web.Request, principal: Principal) -> web.Response:
         raw = await read_body(request)
         wish = _SUBSCRIBE.decode(raw)
-        if self._sealer is None:
+        if self._keys is None:
             raise _not_here()
         user_id = whose(principal, wish.user_id)
-        id_ = id_of(user_id, wish.subscription)
-        command = AddSubscription(user_id, id_, CHANNEL, sealed(self._sealer, wish.subscription, user_id, id_))
-        return await self._clients.of(user_id).answer(command, request, principal, raw=raw, status=201)
+        id_, client = id_of(user_id, wish.subscription), self._clients.of(user_id)
+        client.check(AddSubscription(user_id, id_, CHANNEL, ""))  # before a key is made: not for an invalid user id
+        try:
+            text = await sealed(self._keys, wish.subscription, user_id, id_)
+        except (KeysUnreachable, UnknownSealingKey, SealDamaged) as error:
+            raise unavailable(str(error)) from error
+        command = AddSubscription(user_id, id_, CHANNEL, text, quota_of(principal, self._events_per_day))
+        return await client.answer(command, request, principal, raw=raw, status=201)
 
     @handles(
         write(

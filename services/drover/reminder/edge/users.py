@@ -12,6 +12,7 @@ from drover.reminder.edge.callers import for_alarms, whose
 from drover.web.auth import Principal
 from drover.web.bodies import Body, read_body
 from drover.web.commands import PartitionedClient
+from drover.web.owner import quota_of
 from drover.web.permissions import Verb
 from drover.web.route import handles, in_path, recorded, write
 
@@ -33,8 +34,10 @@ _TIMEZONE: Final = Body(SetTimezone)
 
 
 class Users:
-    def __init__(self, clients: PartitionedClient) -> None:
+    def __init__(self, clients: PartitionedClient, *, events_per_day: int) -> None:
+        """`events_per_day`: the quota of an end user."""
         self._clients = clients
+        self._events_per_day = events_per_day
 
     @handles(
         write(
@@ -53,5 +56,5 @@ class Users:
         raw = await read_body(request)
         wish = _TIMEZONE.decode(raw)
         user_id = whose(principal, request.match_info["id"])
-        command = commands.SetTimezone(user_id, wish.timezone)
+        command = commands.SetTimezone(user_id, wish.timezone, quota=quota_of(principal, self._events_per_day))
         return await self._clients.of(user_id).answer(command, request, principal, raw=raw)

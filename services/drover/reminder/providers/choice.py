@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from drover.bus.subject_keys import SubjectKeys
 from drover.domain.errors import DroverError
 from drover.outbound.http import Outbound
 from drover.reminder.notification import Provider
@@ -12,7 +11,6 @@ from drover.reminder.providers.log import LogProvider
 from drover.reminder.providers.webhook import Webhook
 from drover.reminder.providers.webpush import WebPush
 from drover.reminder.settings import ReminderSettings
-from drover.service.sealing import Sealer
 
 
 class ProviderIncomplete(DroverError):
@@ -26,12 +24,14 @@ class ProviderIncomplete(DroverError):
         self.missing = missing
 
 
-def chosen_provider(settings: ReminderSettings, sealing_keys: Sequence[str] = ()) -> Provider:
+def chosen_provider(settings: ReminderSettings, keys: SubjectKeys | None = None) -> Provider:
+    """Build the provider that the settings name. Raises ProviderIncomplete if a setting of it is missing. `keys`: the
+    keys of users; None if this process has no sealing keys."""
     name = settings.reminder_provider
     if name == "webhook":
         return _webhook(settings)
     if name == "webpush":
-        return _webpush(settings, sealing_keys)
+        return _webpush(settings, keys)
     if name == "apprise":
         if not settings.reminder_apprise_urls:
             raise ProviderIncomplete(name, "DROVER_REMINDER_APPRISE_URLS")
@@ -51,16 +51,16 @@ def _webhook(settings: ReminderSettings) -> Webhook:
     return Webhook(settings.reminder_webhook_url, settings.reminder_webhook_secrets, _outbound(settings))
 
 
-def _webpush(settings: ReminderSettings, sealing_keys: Sequence[str]) -> WebPush:
+def _webpush(settings: ReminderSettings, keys: SubjectKeys | None) -> WebPush:
     if settings.reminder_vapid_private_key is None:
         raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_PRIVATE_KEY")
     if settings.reminder_vapid_subject is None:
         raise ProviderIncomplete("webpush", "DROVER_REMINDER_VAPID_SUBJECT")
-    if not sealing_keys:
+    if keys is None:
         raise ProviderIncomplete("webpush", "DROVER_SEALING_KEYS")
     return WebPush(
         settings.reminder_vapid_private_key,
         settings.reminder_vapid_subject,
-        Sealer.from_settings(sealing_keys),
+        keys,
         _outbound(settings),
     )

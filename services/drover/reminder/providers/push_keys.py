@@ -7,6 +7,8 @@ from typing import Annotated, Final
 
 import msgspec
 
+from drover.bus.subject_keys import SubjectKeys
+from drover.domain.erasure import parse_sealed
 from drover.domain.ids import derived_uuid
 from drover.service.sealing import SealDamaged, Sealer
 
@@ -37,17 +39,26 @@ def id_of(user_id: str, subscription: PushSubscription) -> str:
     return derived_uuid("subscription", user_id, subscription.endpoint)
 
 
-def sealed(sealer: Sealer, subscription: PushSubscription, user_id: str, id_: str) -> str:
-    return sealer.seal(_encode(subscription), context=CONTEXT, subject=_subject(user_id, id_))
+async def sealed(keys: SubjectKeys, subscription: PushSubscription, user_id: str, id_: str) -> str:
+    """Seal a subscription with the key of its user. Raises KeysUnreachable."""
+    key = (await keys.for_sealing([user_id]))[user_id]
+    return key.seal(_encode(subscription), purpose=_purpose(id_))
 
 
-def opened(sealer: Sealer, text: str, user_id: str, id_: str) -> PushSubscription:
-    """Decrypt a sealed subscription. Raises UnknownSealingKey or SealDamaged."""
-    plain = sealer.open(text, context=CONTEXT, subject=_subject(user_id, id_))
+async def opened(keys: SubjectKeys, text: str, user_id: str, id_: str) -> PushSubscription:
+    """Decrypt a sealed subscription. Raises KeysUnreachable, Erased, UnknownSealingKey or SealDamaged."""
+    if parse_sealed(text) is None:  # sealed by an earlier release: the text contains its own key
+        plain = Sealer(keys.ring).open(text, context=CONTEXT, subject=_subject(user_id, id_))
+    else:
+        plain = (await keys.for_opening([text])).open(text, purpose=_purpose(id_))
     try:
         return _decode(plain)
     except msgspec.DecodeError as error:
         raise SealDamaged("it is not a subscription") from error
+
+
+def _purpose(id_: str) -> str:
+    return f"subscription:{id_}"
 
 
 def _subject(user_id: str, id_: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from drover.outbound.http import Answer, NoAnswer, NotCalled
 from drover.outbound.signed_hook import SignedHook
@@ -14,6 +15,10 @@ from drover.reminder.providers.answers import failure, is_success
 TRIES_MAX: Final = 2
 """Maximum of tries per sending. A second try follows at once if the connection broke without an answer: the receiver
 recognises a repeat by its idempotency key."""
+
+MISDIRECTED: Final = frozenset({401, 403, 404})
+"""HTTP statuses that may come from a wrong proxy, a wrong secret or a broken deployment of the receiver. The sending is
+retried for a day, because somebody may correct that."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -37,7 +42,8 @@ class Webhook(SignedHook):
         except NoAnswer as error:
             return Uncertain(code=error.code, error=error.error)
         if not is_success(answer):
-            return failure(answer)
+            failed = failure(answer)
+            return replace(failed, permanent=False, only_for_a_day=True) if answer.status in MISDIRECTED else failed
         return Delivered(notification_id=_id_in(answer) or notification.key)
 
     async def _post(self, key: str, body: bytes) -> Answer:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from yarl import URL
 
+from drover.bus.subject_keys import SubjectKeys
 from drover.domain.reminder.state import Subscription
 from drover.outbound.http import NoAnswer, NotCalled, Outbound
 from drover.reminder.notification import Delivered, Failed, Notification, Uncertain
@@ -20,7 +21,8 @@ from drover.reminder.providers.answers import failure, is_success
 from drover.reminder.providers.fan_out import GONE, Result, add_up
 from drover.reminder.providers.missing import need
 from drover.reminder.providers.push_keys import PushSubscription, opened
-from drover.service.sealing import SealDamaged, Sealer, UnknownSealingKey
+from drover.service.sealing import SealDamaged, UnknownSealingKey
+from drover.service.subject_sealing import Erased, KeysUnreachable
 
 TTL_S: Final = 24 * 3600
 """How many seconds a push service keeps a message for an offline browser."""
@@ -40,7 +42,7 @@ class WebPush:
         self,
         private_key: str,
         subject: str,
-        sealer: Sealer,
+        keys: SubjectKeys,
         outbound: Outbound,
         *,
         clock: Callable[[], float] = time.time,
@@ -48,7 +50,7 @@ class WebPush:
         self._pywebpush = need("pywebpush", "webpush")
         self._vapid: Any = need("py_vapid", "webpush").Vapid.from_string(private_key)
         self._subject = subject
-        self._sealer = sealer
+        self._keys = keys
         self._outbound = outbound
         self._clock = clock
 
@@ -66,9 +68,11 @@ class WebPush:
 
     async def _push(self, subscription: Subscription, notification: Notification, payload: bytes) -> Result:
         try:
-            known = opened(self._sealer, subscription.sealed, notification.user_id, subscription.subscription_id)
-        except UnknownSealingKey as error:
+            known = await opened(self._keys, subscription.sealed, notification.user_id, subscription.subscription_id)
+        except (UnknownSealingKey, KeysUnreachable) as error:
             return Failed(permanent=False, code="sealing_key_missing", error=str(error))
+        except Erased:
+            return Failed(permanent=True, code=GONE)
         except SealDamaged as error:
             return Failed(permanent=True, code="subscription_unreadable", error=str(error))
         try:

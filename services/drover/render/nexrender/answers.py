@@ -28,7 +28,7 @@ class RemoteJob:
     state: str
     """The server's own name of the job's state."""
     error: str | None
-    """The error, shortened. It may be set although the stage is not `error`."""
+    """The error, shortened; None if there is none. It may be set although the stage is not `error`."""
     dialect: Dialect
 
 
@@ -61,8 +61,8 @@ def read_job(call: str, answer: Any, asked_for: str | None = None) -> RemoteJob:
 
 
 def of_ours(call: str, listing: Any, uid: str) -> RemoteJob | None:
-    """Find the job with our uid, or with the tag of that uid, in a list of jobs. Of several, return the latest that has
-    not failed, else the latest."""
+    """Find the job with our uid, or with the tag of that uid, in a list of jobs. If there are several, return the
+    latest one that has not failed; if all have failed, the latest."""
     found = [read_job(call, entry) for entry in _entries(listing) if _is_ours(entry, uid)]
     return next((job for job in reversed(found) if job.stage is not Stage.ERROR), found[-1] if found else None)
 

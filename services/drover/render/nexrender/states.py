@@ -11,6 +11,8 @@ from drover.render.nexrender.paths import comparable
 
 ERROR_CHARS_MAX: Final = 2000
 """Maximum length of an error, which can be aerender's whole output. Its beginning and its end are kept."""
+CUT: Final = " … "
+"""Stands for the middle of a text that was shortened."""
 
 
 class Dialect(StrEnum):
@@ -93,9 +95,8 @@ def shortened(text: str, chars_max: int) -> str:
     quarter."""
     if len(text) <= chars_max:
         return text
-    gap = " … "
-    head = (chars_max - len(gap)) * 3 // 4
-    return text[:head] + gap + text[len(text) - (chars_max - len(gap) - head) :]
+    head = (chars_max - len(CUT)) * 3 // 4
+    return text[:head] + CUT + text[len(text) - (chars_max - len(CUT) - head) :]
 
 
 _MISSING: Final = re.compile(

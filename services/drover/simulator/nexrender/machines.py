@@ -83,7 +83,8 @@ class Machines:
     def _life(self, job: Job, dice: Random) -> _Life:
         """Run one render; yields the time until its next step. If the server has deleted the job, the render continues
         and its reports are lost."""
-        uid, outcome = job["uid"], self._outcome(dice)
+        uid, number = job["uid"], self.begun
+        outcome = self._script.opening[number - 1] if number <= len(self._script.opening) else self._outcome(dice)
         yield START_S
         if self._jobs.update(uid, {"state": "started", "startedAt": now_text()}) is None:
             return  # removed before its start: the only point where the real worker gives up

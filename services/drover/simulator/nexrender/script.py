@@ -57,6 +57,8 @@ class Script:
     outages: tuple[Fault, ...] = ()
     """The faults during which the server cuts every connection: how often they occur, and how long they last."""
     size: Size = FULL_HD
+    opening: tuple[Outcome, ...] = ()
+    """The outcomes of the first renders."""
 
 
 CALM: Final = Script()
@@ -72,5 +74,6 @@ DEMO: Final = Script(
         Chance(BROKEN_FILE, 0.01),
         Chance(SMALL_FILE, 0.01),
     ),
+    opening=(GOOD, FAILED),
     outages=(Fault("down", every_s=20 * 60, lasts_s=(10, 40), stops_agent=False),),
 )

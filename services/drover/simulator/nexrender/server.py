@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from drover.agent.clock import Clock
 from drover.service.tasks import end
-from drover.simulator.clock import Clock
 from drover.simulator.nexrender.apis import Answer, Api, RealApi
 from drover.simulator.nexrender.machines import Machines
 from drover.simulator.nexrender.movie import prepare
@@ -78,7 +78,7 @@ class SimulatedNexrender:
         if self._outages.at(self._clock.now()) is not None:
             if request.transport is not None:
                 request.transport.abort()
-            return web.Response(status=503)  # never received: the connection is cut
+            return web.Response(status=503)  # the client does not get this: the connection is cut
         path = tuple(request.path.removeprefix(PREFIX).split("/")) if request.path.startswith(PREFIX) else ()
         return _response(await self._answer(request, path))
 

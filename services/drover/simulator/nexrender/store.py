@@ -18,8 +18,8 @@ def now_text() -> str:
 
 
 class Jobs:
-    """The list of jobs. A uid may occur twice, as on the real server: then the latest job with it is found, changed and
-    removed."""
+    """The list of jobs. As on the real server, two jobs may have the same uid: a read, change or removal by uid then
+    means the latest one."""
 
     def __init__(self) -> None:
         self.all: list[Job] = []

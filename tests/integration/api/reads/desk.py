@@ -50,12 +50,12 @@ class RecordingPool:
     """Passes on what it is asked, and remembers it."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
+        self.whole = pool
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Any]:  # noqa: ASYNC109
         self.asked.append((query, args))
-        rows: list[Any] = await self._pool.fetch(query, *args, timeout=timeout)
+        rows: list[Any] = await self.whole.fetch(query, *args, timeout=timeout)
         return rows
 
 

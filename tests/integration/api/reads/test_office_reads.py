@@ -8,14 +8,19 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from drover.api.figures.measuring import Measuring
+from drover.api.figures.sampler import Sampler
+from drover.api.reads.database import ReadModels
+from drover.api.reads.system import SystemReader
 from drover.domain.alerts import AlertRaised
 from drover.domain.analysis import events as analysis
+from drover.domain.event import TermStarted
 from drover.domain.fleet import events as fleet
 from drover.domain.reminder import events as reminder
 from drover.domain.render.events import RenderCompleted
 from drover.postgres.migrate import migrate
 from drover.readmodel.form import schema_of
-from tests.integration.api.reads.desk import desk_on
+from tests.integration.api.reads.desk import QuietLog, desk_on
 from tests.integration.api.reads.logs import Logs
 from tests.unit.domain.render.world import PATH, SHA, Hand, requested
 
@@ -29,8 +34,9 @@ pytestmark = pytest.mark.req("EV-05")
 
 
 class Office:
-    def __init__(self, desk, logs: Logs, connection: asyncpg.Connection, begun: datetime) -> None:
+    def __init__(self, desk, logs: Logs, connection: asyncpg.Connection, begun: datetime, dsn: str) -> None:
         self.desk = desk
+        self.dsn = dsn
         self.logs = logs
         self.connection = connection
         self.begun = begun
@@ -47,7 +53,7 @@ async def office(postgres_dsn):
     await logs.project(postgres_dsn)
     connection = await asyncpg.connect(postgres_dsn)
     async with desk_on(postgres_dsn) as desk:
-        yield Office(desk, logs, connection, begun)
+        yield Office(desk, logs, connection, begun, postgres_dsn)
     await connection.close()
 
 
@@ -107,6 +113,25 @@ async def write_reminders(logs: Logs, begun: datetime) -> None:
     sending = ("page-0", "ann", 1, 1, 1)
     await alarms.commit(reminder.AlarmDispatched(*sending, "a", begun + timedelta(hours=6)))
     await alarms.commit(reminder.SendingUncertain(*sending, "timeout", "no answer", [], begun + timedelta(hours=6)))
+
+
+async def test_why_a_render_a_test_and_a_reminder_stand_where_they_do(office):
+    async def why(path: str) -> tuple[str, list[str]]:
+        answer = await office.desk.get(f"/api/why/{path}")
+        assert all(one["sentence"] for one in answer["reasons"])
+        return answer["status"], [one["data"]["code"] for one in answer["reasons"]]
+
+    assert await why("renders/1") == ("completed", ["render_completed"])
+    assert await why("renders/2") == ("preparing", ["render_worker_gone", "render_slow", "render_working"])
+    status, codes = await why("renders/3")
+    assert (status, codes[0]) == ("pending", "no_render_worker")
+    assert await why(f"tests/{TESTS[0]}") == ("completed", ["test_completed"])
+    assert await why(f"tests/{TESTS[1]}") == ("failed", ["test_failed", "test_refunded"])
+    assert (await why(f"tests/{TESTS[2]}"))[0] == "processing"
+    assert await why("reminders/ann/page-0") == ("in_hand", ["alarm_unknown"])
+    assert await why("reminders/ann/page-2") == ("upcoming", ["alarm_upcoming"])
+    for path in ("renders/99", f"tests/{RUN}", "reminders/ann/other"):
+        assert (await office.desk.ask(f"/api/why/{path}"))[0] == 404
 
 
 async def test_renders_have_their_history_and_their_stages(office):
@@ -197,6 +222,46 @@ async def test_the_overview_has_the_last_hour_by_the_minute(office):
     assert (sum(hour["renders"]["completed"]), sum(hour["analyses"]["failed"])) == (1, 1)
     for lines in (attempts, hour["renders"], hour["analyses"], hour["reminders"]):
         assert {len(line) for line in lines.values()} == {60}
+
+
+async def test_charts_show_what_was_recorded_and_a_gap_where_nothing_was(office):
+    await office.logs["fleet"].commit(TermStarted(epoch=2, holder="scheduler-2"))
+    await office.logs.project(office.dsn)
+    pool = office.desk.pool.whole
+    sampler = Sampler(pool, Measuring(ReadModels(pool), SystemReader(QuietLog(), ReadModels(pool), "test")).measure)
+    while True:
+        await sampler.keep()
+        await office.connection.execute("UPDATE drover.farm_minutes SET lag_ms = 99000")
+        await sampler.keep()
+        measured, *another = await office.connection.fetch("SELECT * FROM drover.farm_minutes")
+        if not another:
+            break
+        await office.connection.execute("DELETE FROM drover.farm_minutes")  # a new minute began in between
+    assert measured["lag_ms"] == 99_000, "the largest of the minute"
+    assert (measured["online"], measured["busy"], measured["offline"], measured["error"]) == (1, 1, 0, 1)
+    to = (measured["minute"] + timedelta(minutes=1)).isoformat().replace("+00:00", "Z")
+
+    series = await office.desk.get(f"/api/series?range=1h&to={to}")
+    assert (series["step_s"], len(series["minutes"])) == (60, 60)
+    sums = {name: sum(n or 0 for n in series["attempts"][name]) for name in ("started", "succeeded", "failed")}
+    assert sums == {"started": 3, "succeeded": 1, "failed": 1}
+    assert {wait for wait in series["attempts"]["wait_s"] if wait is not None} == {2.0}
+    assert [n for n in series["phones"]["online"] if n is not None] == [1] and series["phones"]["online"][-1] == 1
+    for at, minutes in enumerate(series["minutes"]):
+        assert (series["attempts"]["succeeded"][at] is None) == (minutes == 0)
+    assert 0 in series["minutes"], "nothing was recorded an hour ago"
+    assert [restart["by"] for restart in series["restarts"]] == ["scheduler-2"]
+    day = await office.desk.get(f"/api/series?range=24h&to={to}")
+    assert sum(n or 0 for n in day["attempts"]["started"]) == 3 and len(day["minutes"]) == 96
+
+
+async def test_minutes_older_than_charts_go_are_removed(office):
+    await office.connection.execute(
+        "INSERT INTO drover.farm_minutes SELECT now() - n * interval '1 day', 1, 0, 0, 0 FROM generate_series(30, 33) n"
+    )
+    pool = office.desk.pool.whole
+    await Sampler(pool, Measuring(ReadModels(pool), SystemReader(QuietLog(), ReadModels(pool), "test")).measure).keep()
+    assert await office.connection.fetchval("SELECT count(*) FROM drover.farm_minutes") == 2
 
 
 async def test_the_system_says_how_far_each_read_model_is_and_who_is_connected(office):

@@ -12,8 +12,8 @@ import pytest
 
 from drover.readmodel.form import placed
 from tests.contract import routes
+from tests.filled.database import FILLED_WITHIN_S
 from tests.filled.lists import LISTS, READS
-from tests.integration.api.reads.conftest import FILLED_WITHIN_S
 
 LARGE_ROWS = 1_000
 """A table that has more is not read from end to end."""

@@ -22,11 +22,13 @@ from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.people import BuiltIn
 from drover.web.permissions import Permissions
 from tests.unit.api.reads.desk import KEYS, SECRET, FakePool, Row, key_of
+from tests.unit.web.test_audit import Log as AuditLog
 
 ROOT = "/mnt/nas"
 PLACE = f"{ROOT}/2026-11-16/자막_7.mp4"
@@ -53,8 +55,9 @@ class FakeNas:
 
 
 class Cinema:
-    def __init__(self, client: TestClient, pool: FakePool, nas: FakeNas, films: Films) -> None:
+    def __init__(self, client: TestClient, pool: FakePool, nas: FakeNas, films: Films, log: AuditLog) -> None:
         self.client = client
+        self.log = log
         self.pool = pool
         self.nas = nas
         self.films = films
@@ -78,11 +81,14 @@ class Cinema:
 async def cinema_with(nas: Any) -> AsyncIterator[Cinema]:
     pool = FakePool()
     app = create_application(Health(), body_bytes_max=1024)
-    access = Access(Authenticator([SECRET], people=[BuiltIn(KEYS)]), Permissions(), Callers())
+    log = AuditLog()
+    callers = Callers(["127.0.0.0/8"])
+    audit = Audit(log, callers)
+    access = Access(Authenticator([SECRET], people=[BuiltIn(KEYS)]), Permissions(), callers, audit=audit)
     films = Films(access, ReadModels(pool), nas, [SECRET])
     add_handlers(app, [films], access)
     async with TestClient(TestServer(app)) as client:
-        cinema = Cinema(client, pool, nas, films)
+        cinema = Cinema(client, pool, nas, films, log)
         cinema.delivered()
         yield cinema
 
@@ -104,17 +110,45 @@ async def test_a_player_needs_no_token_with_the_address_of_the_preview(cinema):
     assert all(size <= PIECE_BYTES_MAX for _, size in cinema.nas.reads)
 
 
+@pytest.mark.req("SE-11")
+async def test_who_watches_a_film_is_recorded_also_by_a_ticket_that_somebody_else_has(cinema):
+    kim = key_of(Role.OPERATOR)
+    async with cinema.client.get("/api/renders/7/preview", headers=kim) as answer:
+        url = (await answer.json())["url"]
+    ((by, kind, what),) = cinema.log.lines()
+    assert (by.partition(":")[0], kind, what) == ("user", "film", "/api/renders/7/preview")
+    for address in ("203.0.113.9", "203.0.113.9", "198.51.100.1"):
+        proxied = {"X-Forwarded-For": address, "X-Forwarded-Proto": "https"}
+        assert (await cinema.get(url, role=None, **proxied))[0] == 200
+    assert [(one.by, one.what, one.address) for one in cinema.log.recorded[1:]] == [
+        (by, "/api/renders/7/file", "203.0.113.9"),
+        (by, "/api/renders/7/file", "198.51.100.1"),
+    ]
+    forged = url.replace(url.split(".")[1], "dXNlcjpsZWU")
+    assert (await cinema.get(forged, role=None))[0] == 403
+
+
+@pytest.mark.req("SE-11")
+async def test_no_byte_of_a_film_is_sent_that_cannot_be_recorded(cinema):
+    url = f"/api/renders/7/file?ticket={cinema.films._tickets.make(7, 'user:kim')[0]}"
+    cinema.log.is_away = True
+    for path in ("/api/renders/7/preview", "/api/renders/7/file", url):
+        status, _, body = await cinema.get(path)
+        assert (status, b"AUDIT_UNAVAILABLE" in body) == (503, True)
+    assert cinema.nas.reads == []
+
+
 async def test_a_ticket_is_for_its_own_film_and_its_own_time():
     now = 1_000_000.0
     tickets = Tickets([SECRET], clock=lambda: now)
-    ticket, ends = tickets.make(7)
-    assert tickets.admits(ticket, 7)
-    assert not tickets.admits(ticket, 8)
-    assert not tickets.admits(ticket.replace(str(ends), str(ends + 1)), 7)
-    assert not Tickets(["x" * 32], clock=lambda: now).admits(ticket, 7)
-    assert Tickets(["x" * 32, SECRET], clock=lambda: now).admits(ticket, 7)
+    ticket, ends = tickets.make(7, "user:kim")
+    assert tickets.holder(ticket, 7) == "user:kim"
+    assert tickets.holder(ticket, 8) is None
+    assert tickets.holder(ticket.replace(str(ends), str(ends + 1)), 7) is None
+    assert Tickets(["x" * 32], clock=lambda: now).holder(ticket, 7) is None
+    assert Tickets(["x" * 32, SECRET], clock=lambda: now).holder(ticket, 7) == "user:kim"
     now += TICKET_S
-    assert not tickets.admits(ticket, 7)
+    assert tickets.holder(ticket, 7) is None
 
 
 async def test_a_ticket_that_is_no_good_is_403(cinema):
@@ -199,7 +233,7 @@ async def test_who_stops_reading_does_not_keep_their_turn(cinema):
     cinema.delivered(size_bytes=len(large))
     cinema.films._send_s = 0.05
     _, writer = await asyncio.open_connection("127.0.0.1", cinema.client.port, limit=1)
-    ticket, _ = cinema.films._tickets.make(7)
+    ticket, _ = cinema.films._tickets.make(7, "user:kim")
     writer.write(f"GET /api/renders/7/file?ticket={ticket} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
     async def cut_off():

@@ -1,4 +1,5 @@
-"""An issuer on a real port, with a bus that answers by identity's decider, and a clock that tests move."""
+"""An issuer on a real port, with a bus that answers by the deciders of identity and the fleet, and a clock that tests
+move."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from drover.api.identity.settings import IdentitySettings
 from drover.bus.messages import Accepted, Rejected
 from drover.domain.decider import Command, Rejection
 from drover.domain.event import Event
+from drover.domain.fleet import FLEET
 from drover.domain.identity import IDENTITY
 from drover.domain.identity import events as e
 from drover.domain.identity.policy import AccountRole
@@ -28,13 +30,19 @@ from drover.projection.newest import Newest
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
+from drover.service.sealing import Ring
 from drover.testing.scenario import Scenario
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
 from drover.web.auth import Authenticator, Principal
+from drover.web.callers import Callers
 from drover.web.freshness import Freshness
+from drover.web.limits import Limits
 from drover.web.people import BuiltIn
 from tests.settings import load
+from tests.subject_keys import Leaders, local_keys
+from tests.unit.web.test_audit import Log
 
 API_SECRET = "a" * 32
 SEALING_KEY = f"k1:{base64.b64encode(b'k' * 32).decode()}"
@@ -79,23 +87,30 @@ class Elsewhere:
 
 
 class Writer:
-    """A bus with a decider at its other end."""
+    """A bus with deciders at its other end. `sent` and `events` are those of identity."""
 
     def __init__(self) -> None:
         self.scenario = Scenario(IDENTITY)
+        self.fleet = Scenario(FLEET)
         self.events: list[Event] = []
         self.sent: list[tuple[Command, str]] = []
         self.down = False
 
     async def send(self, context, command, *, by, id=None, trace=None, partition="main"):
+        if context == "fleet":
+            return self._decided(FLEET, self.fleet, command)
         assert context == "identity"
         self.sent.append((command, by))
         if self.down:
             return Rejected("UNAVAILABLE", "Nobody answered in time")
-        command = msgspec.json.decode(msgspec.json.encode(command), type=IDENTITY.commands)
-        decision = self.scenario.when(command).decision
-        self.events += decision.events
-        result = IDENTITY.answer(decision.events) if decision.events else decision.result
+        return self._decided(IDENTITY, self.scenario, command)
+
+    def _decided(self, decider, scenario, command):
+        command = msgspec.json.decode(msgspec.json.encode(command), type=decider.commands)
+        decision = scenario.when(command).decision
+        if decider is IDENTITY:
+            self.events += decision.events
+        result = decider.answer(decision.events) if decision.events else decision.result
         if decision.rejection is not None or isinstance(result, Rejection):
             rejection = decision.rejection or result
             return Rejected(rejection.code, rejection.message, rejection.details, len(self.events))
@@ -132,6 +147,8 @@ class World:
         environment |= {f"DROVER_{name.upper()}": value for name, value in settings.items()}
         self.settings = load(environment)
         self.bus = Writer()
+        self.leader = Leaders(erased=lambda: self.bus.scenario.state.erased)
+        self.keys = local_keys("identity", ring=Ring.from_settings([SEALING_KEY]), leaders=self.leader)
         keys = IdentityKeys(self.settings.identity_secrets)
         self.auth = Authenticator(
             [API_SECRET], people=[BuiltIn(keys), Elsewhere()], ended=Ended(self.bus.events), clock=self.seconds
@@ -141,11 +158,14 @@ class World:
             load(environment, IdentitySettings),
             bus=self.bus,
             pool=NoPool(),
-            freshness=Freshness(Fresh(), Newest([Partition("identity")])),
+            freshness=Freshness(Fresh(), Newest([Partition("identity"), Partition("fleet")])),
+            subject_keys=self.keys,
             hasher=CHEAP,
             clock=self.seconds,
         )
-        self.app = create_application(Health(), body_bytes_max=1024 * 1024)
+        self.log = Log()
+        limits, audit = Limits.of(self.settings), Audit(self.log, Callers(), clock=self.seconds)
+        self.app = create_application(Health(), body_bytes_max=1024 * 1024, limits=limits, audit=audit)
         add_handlers(self.app, self.identity.handlers, Access.of(self.settings, self.auth))
 
     def seconds(self) -> float:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from drover.domain.identity.policy import AccountRole
+from tests.subject_keys import sealed_bytes_in
 from tests.unit.api.identity.conftest import EMAIL, PASSWORD, bearer
 
 NEW = {"email": "Lee.Minsu@Example.com", "password": "a password of his own", "role": "operator"}
@@ -35,7 +36,10 @@ async def test_nothing_personal_and_no_secret_is_in_the_events(world, admin):
     await world.client.patch(f"/api/accounts/{lee}", json={"password": "quite another password"}, headers=admin)
     await world.signed_in(NEW["email"], "quite another password")
     await world.refresh()
-    recorded = msgspec.json.encode(world.bus.events).decode().lower()
+    events = msgspec.json.encode(world.bus.events)
+    sealed = [content.lower() for content in sealed_bytes_in(events)]
+    assert sealed
+    recorded = events.decode().lower()
     for personal in (  # each with a letter that base64 has not: sealed bytes may spell anything else
         "lee.minsu",
         "kim.younghee",
@@ -48,6 +52,7 @@ async def test_nothing_personal_and_no_secret_is_in_the_events(world, admin):
         world.cookie().lower(),
     ):
         assert personal not in recorded, personal
+        assert not any(personal.encode() in content for content in sealed), personal
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import jwt
 import pytest
 
+from drover.web import bodies
 from tests.unit.api.identity.conftest import EMAIL, PASSWORD, bearer
 
 
@@ -83,3 +86,15 @@ async def test_the_published_keys_verify_its_tokens(world, session):
         options={"verify_exp": False},
     )
     assert claims["sub"] == world.kim
+
+
+@pytest.mark.req("SE-06")
+async def test_a_slow_body_is_dropped_and_others_sign_in_meanwhile(world, monkeypatch):
+    monkeypatch.setattr(bodies, "BODY_WITHIN_S", 0.2)
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.client.port)
+    writer.write(b"POST /auth/v1/token?grant_type=password HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    answer = await world.token("password", email=EMAIL, password=PASSWORD)
+    assert answer.status == 200
+    async with asyncio.timeout(60):
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
+    writer.close()

@@ -28,24 +28,24 @@ def ring(**other: str):
 
 def test_the_first_one_is_current_and_the_others_are_on_their_way_out():
     found = ring()
-    for keys in (found.api_keys, found.access_tokens, found.sealing):
+    for keys in (found.api_keys, found.shared_secrets, found.access_tokens, found.sealing):
         assert [key.use for key in keys] == ["current", "former"]
     assert [key.id for key in found.sealing] == ["k2", "k1"]
 
 
 def test_the_same_secret_has_the_same_name_wherever_it_stands():
-    new, old = (key.id for key in ring().api_keys)
-    assert [key.id for key in ring(DROVER_JWT_SECRETS=f"{OLD},{NEW}").api_keys] == [old, new]
+    new, old = (key.id for key in ring().shared_secrets)
+    assert [key.id for key in ring(DROVER_JWT_SECRETS=f"{OLD},{NEW}").shared_secrets] == [old, new]
 
 
 async def test_only_admins_are_told_and_no_secret_is_in_it(world):
-    assert (await world.client.get("/api/keys")).status == 401
+    assert (await world.client.get("/api/keys/signing")).status == 401
     admin = bearer(await world.signed_in())
-    answer = await world.client.get("/api/keys", headers=admin)
+    answer = await world.client.get("/api/keys/signing", headers=admin)
     text = await answer.text()
     assert answer.status == 200
     assert API_SECRET not in text
     new = {"email": "lee@example.com", "password": "a password of his own", "role": "operator"}
     await world.client.post("/api/accounts", json=new, headers=admin)
     operator = bearer(await world.signed_in(new["email"], new["password"]))
-    assert (await world.client.get("/api/keys", headers=operator)).status == 403
+    assert (await world.client.get("/api/keys/signing", headers=operator)).status == 403

@@ -183,6 +183,7 @@ async def test_a_changed_secret_does_not_sign_people_out(make_world):
     session = await (await old.token("password", email=EMAIL, password=PASSWORD)).json()
     new = await make_world(identity_secrets=f"{'n' * 32},{'o' * 32}")
     new.bus.scenario = old.bus.scenario
+    new.leader.store = old.leader.store
     first = await (await new.token("refresh_token", refresh_token=session["refresh_token"])).json()
     again = await (await old.token("refresh_token", refresh_token=session["refresh_token"])).json()
     assert first["access_token"]

@@ -7,9 +7,13 @@ import pytest
 from prometheus_client import REGISTRY
 
 from drover.api.identity import passwords
-from drover.domain.identity.commands import DisableAccount, FindAccount, StartSession
+from drover.domain.identity.commands import DisableAccount, ErasePerson, FindAccount, StartSession
+from drover.domain.identity.events import SessionStarted
 from drover.domain.identity.policy import AccountRole
-from tests.unit.api.identity.conftest import EMAIL, FETCH, PASSWORD, bearer
+from drover.domain.identity.subjects import person
+from drover.service.sealing import Sealer
+from drover.testing.waiting import eventually
+from tests.unit.api.identity.conftest import CHEAP, EMAIL, FETCH, PASSWORD, bearer
 
 
 def metric(name: str, **labels: str) -> float:
@@ -39,6 +43,16 @@ async def test_a_person_signs_in_and_is_told_who_they_are(world):
     assert metric("drover_sign_ins_total", outcome="ok") == before + 1
 
 
+@pytest.mark.req("SE-11")
+async def test_every_sign_in_is_on_record_and_no_failed_one(world):
+    assert (await world.sign_in(password="wrong")).status == 401
+    assert (await world.sign_in()).status == 200
+    assert (await world.token("password", email=EMAIL, password=PASSWORD)).status == 200
+    await eventually(lambda: len(world.log.recorded) == 2)
+    sessions = [event.session_id for event in world.bus.events if isinstance(event, SessionStarted)]
+    assert sorted(world.log.lines()) == sorted((f"user:{world.kim}", "sign_in", f"session {id_}") for id_ in sessions)
+
+
 @pytest.mark.req("SY-13", "SY-21")
 async def test_the_refresh_token_is_in_a_cookie_that_scripts_and_other_sites_cannot_use(world):
     cookie = (await world.sign_in()).cookies["drover_refresh"]
@@ -57,6 +71,14 @@ async def test_behind_a_proxy_with_tls_the_cookie_is_secure(make_world):
     assert answer.cookies["drover_refresh"]["secure"]
     answer = await world.client.post("/api/auth/sign-out", headers=FETCH | {"X-Forwarded-Proto": "https"})
     assert answer.cookies["drover_refresh"]["secure"], "the same when it is taken away, or browsers keep it"
+
+
+@pytest.mark.req("SE-07")
+async def test_in_a_closed_network_that_may_use_plain_http_browsers_keep_the_cookie(make_world):
+    world = await make_world(plain_http_from="127.0.0.1")
+    await world.account()
+    answer = await world.sign_in(**{"X-Forwarded-Proto": "http"})
+    assert (answer.status, answer.cookies["drover_refresh"]["secure"]) == (200, "")
 
 
 @pytest.mark.req("SY-21")
@@ -106,32 +128,50 @@ async def test_a_password_in_hangul_is_the_same_however_a_keyboard_composes_it(w
     assert (await world.sign_in("lee@example.com", decomposed)).status == 200
 
 
+@pytest.mark.req("SE-09")
 async def test_wrong_password_unknown_address_and_disabled_account_are_told_the_same_after_the_same_work(
     world, monkeypatch
 ):
+    """The same for an erased account, and for one that an earlier version sealed."""
     lee = await world.account("lee@example.com", AccountRole.VIEWER)
     await world.bus.send("identity", DisableAccount(lee), by="test")
+    park = await world.account("park@example.com", AccountRole.VIEWER)
+    await world.bus.send("identity", ErasePerson(park), by="test")
+    await world.keys.destroy(person(park))
+    await world.account("choi@example.com", AccountRole.VIEWER)
+    (choi,) = (one for one in world.bus.scenario.state.accounts.values() if one.account_id not in (world.kim, lee))
+    choi.password_sealed = Sealer(world.keys.ring).seal(
+        CHEAP.hash(PASSWORD).encode(), context=passwords.PURPOSE, subject=choi.account_id
+    )
+    assert (await world.sign_in("nobody at all", PASSWORD)).status == 401, "the first one of a process makes the decoy"
     worked = []
     verify = passwords.Passwords._verify
     monkeypatch.setattr(passwords.Passwords, "_verify", lambda self, *args: worked.append(args) or verify(self, *args))
     told = []
     for email, password in (
         (EMAIL, "wrong password"),
+        (EMAIL, "wrong again, while the key is known here"),
         ("nobody@example.com", PASSWORD),
         ("lee@example.com", PASSWORD),
+        ("park@example.com", PASSWORD),
+        ("choi@example.com", "wrong password"),
         ("not even an address", PASSWORD),
         (EMAIL, "x" * 5000),
     ):
         world.bus.sent.clear()
         worked.clear()
+        world.leader.questions.clear()
         answer = await world.sign_in(email, password)
         commands = [type(command) for command, _ in world.bus.sent]
-        told.append((answer.status, await answer.text(), commands, len(worked), answer.headers.get("Set-Cookie")))
-    assert told == [told[0]] * 5
-    status, body, commands, hashes, cookie = told[0]
+        keys = [(len(question.fetch), len(question.create)) for question in world.leader.questions]
+        cookie = answer.headers.get("Set-Cookie")
+        told.append((answer.status, await answer.text(), commands, keys, len(worked), cookie))
+    assert told == [told[0]] * 8
+    status, body, commands, keys, hashes, cookie = told[0]
     assert status == 401
     assert '"INVALID_CREDENTIALS"' in body
     assert (commands, hashes, cookie) == ([FindAccount], 1, None)
+    assert keys == [(1, 0)], "one key is fetched"
 
 
 async def test_a_password_that_was_changed_while_it_was_checked_signs_nobody_in(world):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -12,6 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from drover.api.past.moments import Moments
 from drover.api.past.questions import FleetMoment, RenderMoment, fleet_moment, render_moment
 from drover.archive.errors import ArchiveUnreachable
+from drover.domain.alert_handling import SnoozeAlert
+from drover.domain.alerts import AlertRaised
 from drover.domain.fleet import FLEET
 from drover.domain.fleet.commands import CreateJob, MarkOnline, RegisterDevice, ReportRunning, SendAttempt
 from drover.domain.render import RENDER
@@ -130,3 +132,13 @@ def test_a_moment_of_the_render_queue_shows_who_rendered_what():
     moment = msgspec.json.decode(render_moment(scenario.state, NOON), type=RenderMoment)
     (render,) = moment.renders
     assert (render.status, render.worker_id, render.composition_name) == ("preparing", "ae-1", "Chip Count")
+
+
+@pytest.mark.req("DF-19")
+def test_a_moment_shows_open_alerts_but_not_what_people_have_snoozed():
+    scenario = Scenario(RENDER).when(RequestRender("comp", "g1", "sealed", composition="Chip Count"))
+    scenario.after(hours=1).ticked()
+    (alert,) = [event.alert_id for event in scenario.decision.events if isinstance(event, AlertRaised)]
+    scenario.when(SnoozeAlert(alert, scenario.now + timedelta(hours=1)))
+    moment = msgspec.json.decode(render_moment(scenario.state, NOON), type=RenderMoment)
+    assert [found.id for found in moment.alerts] == [alert]

@@ -24,11 +24,13 @@ from drover.service.health import Health
 from drover.service.identity_keys import IdentityKeys
 from drover.web.access import Access
 from drover.web.application import add_handlers, create_application
+from drover.web.audit import Audit
 from drover.web.auth import Authenticator
 from drover.web.callers import Callers
 from drover.web.freshness import Freshness
 from drover.web.people import BuiltIn
 from drover.web.permissions import Permissions
+from tests.unit.web.test_audit import Log as AuditLog
 
 SECRET = "s" * 32
 KEYS = IdentityKeys(("i" * 32,))
@@ -108,6 +110,7 @@ class Desk:
         self.positions = positions
         self.log = log
         self.newest = newest
+        self.accesses = AuditLog()
 
     async def ask(self, path: str, who: Role | None = Role.SERVICE_ROLE, **headers: str) -> tuple[int, Any]:
         async with self.client.get(path, headers=(key_of(who) if who else {}) | headers) as answer:
@@ -128,7 +131,11 @@ async def desk_with(document: Callable[[], dict[str, Any]] = dict) -> AsyncItera
     auth = Authenticator([SECRET], people=[BuiltIn(KEYS)])
     app = create_application(Health(), body_bytes_max=1024)
     newest = Newest(map(Partition, CONTEXTS))
-    reads = Reads(pool, Freshness(positions, newest), log, instance="api-1", document=document)
+    accesses = AuditLog()
+    audit = Audit(accesses, Callers())
+    reads = Reads(pool, Freshness(positions, newest), log, instance="api-1", document=document, audit=audit)
     add_handlers(app, reads.handlers, Access(auth, Permissions(), Callers()))
     async with TestClient(TestServer(app)) as client:
-        yield Desk(client, pool, positions, log, newest)
+        desk = Desk(client, pool, positions, log, newest)
+        desk.accesses = accesses
+        yield desk

@@ -108,6 +108,23 @@ async def test_users_own_words_are_for_those_who_may_read_alarms(desk):
         assert (detail["reminder"]["title"], detail["body"]) == (title, body)
 
 
+@pytest.mark.req("SE-11")
+async def test_who_reads_users_own_words_is_recorded_and_who_does_not_see_them_is_not(desk):
+    desk.pool.rows = {placed("rm_reminder.user_rows"): [ALARM], "SELECT body": [Row(body="비밀")]}
+    for path in ("/api/reminders", "/api/reminders/ann/p"):
+        assert (await desk.ask(path, Role.VIEWER))[0] == 200
+    assert desk.accesses.lines() == []
+    for path in ("/api/reminders", "/api/reminders/ann/p"):
+        assert (await desk.ask(path, Role.OPERATOR))[0] == 200
+    assert desk.accesses.lines() == [
+        ("user:kim", "reminder_text", "/api/reminders"),
+        ("user:kim", "reminder_text", "/api/reminders/ann/p"),
+    ]
+    desk.accesses.is_away = True
+    assert (await desk.ask("/api/reminders", Role.ADMIN))[0] == 200, "the same person, this hour"
+    assert (await desk.ask("/api/reminders", Role.SERVICE_ROLE))[0] == 503
+
+
 async def test_a_page_that_is_full_says_where_it_goes_on(desk):
     desk.pool.rows = {placed("rm_reminder.user_rows"): [ALARM] * 3}
     _, page = await desk.ask("/api/reminders?limit=2")

@@ -15,7 +15,9 @@ from drover.api.rows.hub import Hub
 from drover.bus.rows import RowsChanged, RowsHeartbeat
 from drover.readmodel.models import LIVE
 from drover.service.api_keys import Role, issue_api_key
+from drover.web.access import Access
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
 from drover.web.permissions import Permissions
 
 SECRET = "s" * 32
@@ -32,12 +34,11 @@ def key_of(role: Role = Role.SERVICE_ROLE, *, now_s: float | None = None, lifeti
 class Farm:
     """A process with a hub that the test feeds."""
 
-    def __init__(self, clock=time.time, **auth: Any) -> None:
+    def __init__(self, clock=time.time, *, anon: Any = "agent", **auth: Any) -> None:
         self.rooms = Rooms()
         self.hub = Hub({})
         self.office = Office(
-            auth=Authenticator([SECRET], clock=clock, **auth),
-            permissions=Permissions(),
+            access=Access(Authenticator([SECRET], clock=clock, **auth), Permissions(anon=anon), Callers()),
             live=LIVE,
             rooms=self.rooms,
             clock=clock,
@@ -81,6 +82,7 @@ class Farm:
 class Client:
     def __init__(self, farm: Farm, key: str, vsn: Vsn) -> None:
         self.frames: list[bytes] = []
+        self.key = key
         self.session = Session(farm.office, vsn, {"apikey": key}, self.frames.append, farm.monotonic)
         self.vsn = vsn
         self._ref = 0

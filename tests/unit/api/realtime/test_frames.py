@@ -8,6 +8,8 @@ import pytest
 from drover.api.realtime.frames import BadFrame, Binary, Vsn, decode, encode, encode_bytes
 
 TOPIC = "realtime:farm"
+NESTED = "[" * 100_000
+"""Deeper than the decoder goes."""
 
 
 def pushed(
@@ -62,15 +64,17 @@ def test_a_topic_that_realtime_js_wrote_as_one_byte_a_character_is_read():
         "[]",
         '["1","2","t"]',
         '{"topic":1}',
-        "[" * 5_000,
+        '{"topic":"t","event":"e","payload":' + NESTED,
+        '["1","2","t","e",' + NESTED,
         b"",
         b"\x03",
         b"\x09\x00\x00\x00\x00\x00\x00",
-        bytes((3, 200, 200, 200, 200, 200, 1)),
+        bytes((3, 200, 200, 200, 200, 200, 0)),
         pushed(b"e", b"no json"),
+        pushed(b"e", NESTED.encode()),
         pushed(b"e", b"{}", encoding=7),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 @pytest.mark.parametrize("vsn", Vsn)
 def test_what_is_no_frame_is_refused_and_nothing_worse(data, vsn):

@@ -15,10 +15,11 @@ from drover.api.realtime.frames import BadFrame, Binary, Vsn
 from drover.api.realtime.presence import Topic
 from drover.api.realtime.subscriptions import Wish
 from drover.readmodel.models import LIVE
-from drover.service.api_keys import Role
+from drover.service.api_keys import Role, digest_of
 from drover.web.auth import Principal
 from drover.web.errors import NotYet
 from tests.unit.api.realtime.client import MINE, OTHER, Farm, key_of
+from tests.unit.web.known_keys import KnownKeys
 
 A_ROW = {"id": MINE, "serial_number": "A"}
 
@@ -503,6 +504,20 @@ async def test_private_channels_are_for_people_and_the_back_office_and_a_world_o
     assert office.take() == []
 
 
+@pytest.mark.req("SE-02")
+async def test_the_anon_key_joins_no_public_channel_where_it_may_do_nothing():
+    farm = Farm(anon="off")
+    refused = error(farm.client(Role.ANON).join("farm"))
+    assert refused.startswith("Unauthorized: permission denied")
+    assert "DROVER_ANON=read," in refused
+    assert farm.client(Role.DEVICE).join("farm")["status"] == "ok"
+    person = farm.client(Role.ANON)  # supabase-js opens the socket with the anon key, and joins as the person
+    person.say("realtime:farm", "phx_join", {"config": {}, "access_token": key_of(Role.SERVICE_ROLE)})
+    assert person.take()[0][2]["status"] == "ok"
+    person.say("realtime:farm", "access_token", {"access_token": key_of(Role.ANON)})
+    assert "phx_close" in [event for _, event, _ in person.take()], "as soon as it is the anon key's channel"
+
+
 # Presence
 
 
@@ -620,6 +635,31 @@ async def test_a_session_that_ends_closes_its_channels():
     assert [event for _, event, _ in client.take()] == ["system", "phx_close"]
 
 
+@pytest.mark.req("SE-01")
+async def test_a_revoked_key_closes_its_channels():
+    keys = KnownKeys()
+    farm = Farm(keys=keys)
+    farm.beat()
+    client = farm.client()
+    client.join("farm", {"table": "alerts"})
+    keys.revoke(digest_of(client.key))
+    client.session.look()
+    assert [event for _, event, _ in client.take()] == ["system", "phx_close"]
+
+
+@pytest.mark.req("SE-01")
+async def test_a_process_that_cannot_check_keys_lets_its_clients_join_again_and_says_why():
+    keys = KnownKeys()
+    farm = Farm(keys=keys)
+    farm.beat()
+    client = farm.client()
+    client.join("farm", {"table": "alerts"})
+    keys.cut_off()
+    client.session.look()
+    assert [event for _, event, _ in client.take()] == ["phx_error"]
+    assert "Keys cannot be checked" in error(client.join("farm", {"table": "alerts"}))
+
+
 async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, monkeypatch):
     monkeypatch.setattr(limits, "SUBSCRIPTIONS_PER_SOCKET_MAX", 3)
     monkeypatch.setattr(limits, "AGENT_SUBSCRIPTIONS_MAX", 4)
@@ -636,6 +676,30 @@ async def test_subscriptions_of_a_socket_and_of_a_process_have_a_limit(farm, mon
     assert "Too many" in error(office.join("two", {"table": "devices"}))
     phone.session.close()
     assert office.join("two", {"table": "devices"})["status"] == "ok"
+
+
+async def test_a_newer_token_does_not_get_more_subscriptions_than_a_join(farm):
+    client = farm.client(Role.ANON)
+    everything = [{"filter": "", "event": "*"}] * 50
+    for number in range(2):
+        assert client.join(f"farm-{number}", *everything)["status"] == "ok"
+    before = farm.office.subscriptions.total
+    assert before <= limits.SUBSCRIPTIONS_PER_SOCKET_MAX
+    client.take()
+    client.say("realtime:farm-1", "access_token", {"access_token": key_of(Role.SERVICE_ROLE)})
+    (said, _), (_, closed) = [(what, event) for _, event, what in client.take()]
+    assert said["message"].startswith("ChannelRateLimitReached: At most 500 subscriptions on one socket")
+    assert closed == "phx_close"
+    assert farm.office.subscriptions.total == before / 2
+
+
+async def test_a_newer_token_keeps_its_channel_where_no_more_channels_fit(farm, monkeypatch):
+    client = farm.client(Role.ANON)
+    client.join("farm", {})
+    monkeypatch.setattr(limits, "CHANNELS_MAX", 1)
+    monkeypatch.setattr(limits, "CHANNELS_PER_SOCKET_MAX", 1)
+    client.say("realtime:farm", "access_token", {"access_token": key_of(Role.SERVICE_ROLE)})
+    assert client.take() == [] and client.session.channels
 
 
 async def test_nothing_is_kept_of_a_join_that_means_nothing(farm):

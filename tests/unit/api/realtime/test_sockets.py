@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -13,11 +14,14 @@ import msgspec
 import pytest
 
 from drover.api.realtime import connection, limits
+from drover.api.realtime.capacity import Allowances, TooManyMessages
 from drover.api.realtime.sockets import BROADCAST_PATH, PATH, Realtime
 from drover.service.api_keys import Role
 from drover.service.health import Health
 from drover.testing.waiting import eventually
 from drover.web.application import SOCKETS, add_handlers, create_application
+from drover.web.auth import Principal
+from drover.web.limits import PERSONAL, Limits
 from drover.web.serve import serve
 from tests.unit.api.realtime.client import MINE, Farm, key_of
 
@@ -25,11 +29,11 @@ PADDING = "x" * 10_000
 
 
 class Desk(Farm):
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
+    def __init__(self, *, anon: Any = "agent", **options: Any) -> None:
+        super().__init__(anon=anon)
         self.realtime = Realtime(self.office, self.watcher, **options)
         self.app = create_application(Health(), body_bytes_max=1024 * 1024)
-        add_handlers(self.app, [self.realtime])
+        add_handlers(self.app, [self.realtime], self.office.access)
         self.url = ""
         self.http: aiohttp.ClientSession
 
@@ -243,6 +247,18 @@ async def test_a_broadcast_over_http_reaches_those_who_have_joined(desk):
         assert (await ws.receive_bytes())[-1:] == b"\xff"
 
 
+@pytest.mark.req("SE-02")
+async def test_the_anon_key_broadcasts_nothing_where_it_may_do_nothing():
+    message = {"topic": "farm", "event": "moved", "payload": {}}
+    async with desk_on(anon="off") as desk:
+        for path, body in (
+            (BROADCAST_PATH, {"messages": [message]}),
+            (f"{BROADCAST_PATH}/farm/events/moved", {}),
+        ):
+            assert await post(desk, path, json=body) == 403
+            assert await post(desk, path, json=body, role=Role.DEVICE) == 202
+
+
 async def test_of_several_broadcasts_in_one_request_all_are_sent_or_none(desk):
     async with desk.connected() as ws:
         await desk.join(ws, "farm")
@@ -284,3 +300,62 @@ async def test_a_broadcast_over_http_to_many_counts_for_more(desk):
     half = {"messages": [{"topic": "farm", "event": "moved"}] * int(limits.MESSAGES_BURST / 20)}
     assert [await post(desk, BROADCAST_PATH, json=half) for _ in range(2)] == [202, 429]
     assert await post(desk, BROADCAST_PATH, json=half, role=Role.SERVICE_ROLE) == 202, "another caller"
+
+
+@pytest.mark.req("SE-05")
+async def test_a_phone_that_opens_many_sockets_is_told_to_come_back_later(desk):
+    async with AsyncExitStack() as stack:
+        for _ in range(PERSONAL[Role.DEVICE]):
+            await stack.enter_async_context(desk.connected(Role.DEVICE))
+        await eventually(lambda: len(desk.realtime.sessions) == PERSONAL[Role.DEVICE])
+        assert await refused(desk, apikey=key_of(Role.DEVICE)) == 429
+        async with desk.connected(Role.ANON) as other:
+            assert (await desk.join(other))["status"] == "ok"
+    await eventually(lambda: not desk.realtime.sessions)
+    assert desk.office.access.limits.check_room(desk.office.auth.authenticate({"apikey": key_of(Role.DEVICE)})) is None
+
+
+@pytest.mark.req("SE-05")
+async def test_the_sockets_of_one_phone_share_what_it_may_send(desk):
+    async with desk.connected(Role.DEVICE) as one, desk.connected(Role.DEVICE) as two:
+        for number in range(int(limits.MESSAGES_BURST)):
+            for ws in (one, two):
+                await ws.send_json([None, str(number), "phoenix", "heartbeat", {}])
+        await eventually(lambda: len(desk.realtime.sessions) < 2)
+        closed = [[message async for message in ws] and ws.close_code for ws in (one, two)]
+    assert 1008 in closed
+
+
+@pytest.mark.req("SE-05")
+async def test_who_connects_again_has_no_new_messages_to_send():
+    phone = Principal(Role.DEVICE, f"device:{MINE}", math.inf, MINE)
+    allowances = Allowances(clock=lambda: 0.0)
+    allowances.of(phone).use(limits.MESSAGES_BURST)
+    with pytest.raises(TooManyMessages):  # its first socket is closed and forgotten
+        allowances.of(phone).use(1)
+
+
+@pytest.mark.req("SE-05")
+async def test_clients_with_one_shared_key_do_not_use_up_the_messages_of_each_other(desk):
+    async with desk.connected(Role.ANON) as greedy, desk.connected(Role.ANON) as calm:
+        for number in range(3 * int(limits.MESSAGES_BURST)):
+            await greedy.send_json([None, str(number), "phoenix", "heartbeat", {}])
+        assert [message async for message in greedy]
+        assert greedy.close_code == 1008
+        assert (await desk.join(calm))["status"] == "ok"
+
+
+@pytest.mark.req("SE-05")
+async def test_connections_of_one_caller_are_limited(desk):
+    object.__setattr__(desk.office.access, "limits", Limits(0.001, 1))
+    async with desk.connected(Role.DEVICE):
+        assert await refused(desk, apikey=key_of(Role.DEVICE)) == 429
+        async with desk.connected() as other:
+            assert (await desk.join(other))["status"] == "ok"
+
+
+@pytest.mark.req("SE-05")
+async def test_connections_with_wrong_keys_are_limited_by_address():
+    async with desk_on() as desk:
+        object.__setattr__(desk.office.access, "limits", Limits(0.001, 5))
+        assert [await refused(desk, apikey="nonsense") for _ in range(3)] == [401, 401, 429]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -21,8 +21,12 @@ from drover.readmodel.models import LIVE
 from drover.service.api_keys import Role, issue_api_key
 from drover.service.health import Health
 from drover.testing.waiting import eventually
+from drover.web.access import Access
 from drover.web.application import SOCKETS, add_handlers, create_application
 from drover.web.auth import Authenticator
+from drover.web.callers import Callers
+from drover.web.limits import PERSONAL
+from drover.web.permissions import Permissions
 from drover.web.serve import serve
 from tests.integration.api.listening import listening
 
@@ -37,10 +41,12 @@ PARTITIONS = {"reminder": [Partition("reminder", "p0"), Partition("reminder", "p
 class Desk:
     """Streams on a real port, of a hub that the test feeds."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, anon: Any = "agent", **options: Any) -> None:
         self.hub = Hub(PARTITIONS)
         self.app = create_application(Health(), body_bytes_max=1024)
-        add_handlers(self.app, [RowStreams(Authenticator([SECRET]), self.hub, **options)])
+        self.access = access = Access(Authenticator([SECRET]), Permissions(anon=anon), Callers())
+        streams = RowStreams(access, self.hub, **options)
+        add_handlers(self.app, [streams], access)
         self.url = ""
         self.epoch = EPOCH
         self._last: dict[str, int] = {}
@@ -178,6 +184,15 @@ async def test_who_may_not_read_a_relation_may_not_follow_it(desk):
     assert len(desk.app[SOCKETS]) == 0
 
 
+@pytest.mark.req("SE-02")
+async def test_the_anon_key_gets_no_rows_where_it_may_do_nothing():
+    async with desk_on(anon="off") as desk:
+        status, refused = await desk.ask("?relations=jobs", desk.key(Role.ANON))
+        assert status == 403
+        assert "DROVER_ANON=read," in refused["hint"]
+        assert (await desk.ask("?relations=jobs", desk.key(Role.DEVICE), "HEAD"))[0] == 200
+
+
 @pytest.mark.req("DF-23")
 async def test_a_key_of_a_device_is_told_of_its_own_rows_only(desk):
     async with desk.listening("devices,jobs", role=Role.DEVICE) as listener:
@@ -215,6 +230,20 @@ async def test_phones_cannot_take_the_streams_of_people():
         assert (await desk.ask("?relations=jobs", desk.key(Role.ANON)))[0] == 503
         async with desk.listening():
             assert len(desk.app[SOCKETS]) == 2
+
+
+@pytest.mark.req("SE-05")
+async def test_a_phone_that_opens_many_streams_is_told_to_come_back_later(desk):
+    async with AsyncExitStack() as others:
+        for _ in range(PERSONAL[Role.DEVICE] - 1):
+            await others.enter_async_context(desk.listening(role=Role.DEVICE))
+        async with desk.listening(role=Role.DEVICE):
+            assert (await desk.ask("?relations=jobs", desk.key(Role.DEVICE)))[0] == 429
+            async with desk.listening():
+                pass
+        await eventually(lambda: len(desk.app[SOCKETS]) == PERSONAL[Role.DEVICE] - 1)
+        async with desk.listening(role=Role.DEVICE):
+            pass
 
 
 async def test_a_stream_ends_with_its_key(desk, monkeypatch):

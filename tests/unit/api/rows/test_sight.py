@@ -35,16 +35,19 @@ def own():
     return OwnRows(LIVE["job_assignments"][0], MINE)
 
 
+@pytest.mark.req("SE-02")
 @pytest.mark.parametrize("role", list(Role))
 @pytest.mark.parametrize("relation", sorted(LIVE))
-def test_a_stream_may_have_what_a_read_may(role, relation):
+@pytest.mark.parametrize("anon", ["off", "agent"])
+def test_a_stream_may_have_what_a_read_may(role, relation, anon):
     who = principal(role)
-    if Permissions().may(who, relation, Verb.READ):
-        filters = row_filters(who, [relation], LIVE)
-        assert (relation in filters) is Permissions().demand(who, relation, Verb.READ).own
+    permissions = Permissions(anon=anon)
+    if permissions.may(who, relation, Verb.READ):
+        filters = row_filters(who, [relation], LIVE, permissions)
+        assert (relation in filters) is permissions.demand(who, relation, Verb.READ).own
     else:
         with pytest.raises(ApiError) as refused:
-            row_filters(who, [relation], LIVE)
+            row_filters(who, [relation], LIVE, permissions)
         assert refused.value.status == 403
 
 

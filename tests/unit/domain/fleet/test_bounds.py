@@ -141,7 +141,7 @@ def test_the_longest_report_that_ends_a_big_job_fits(text):
     scenario = Measured(*farm(*[20] * 16)).when(create(J1)).ticked()
     work = work_in_hand(scenario, D1)
     long = dict.fromkeys(("error_message", "screenshot_ref", "activity_stack"), text * 2000)
-    scenario.when(work.fetch()).when(work.fails("VIDEO_UNAVAILABLE", **long))
+    scenario.when(work.fetch()).when(work.fails("VIDEO_UNAVAILABLE", farm_is_open=True, **long))
     assert job_of(scenario).status is JobStatus.DEACTIVATED
 
 

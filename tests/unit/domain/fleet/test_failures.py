@@ -145,7 +145,7 @@ def test_an_advertisement_ends_with_the_attempt():
 
 @pytest.mark.req("DF-04", "DF-14")
 def test_the_crash_limit_counts_across_jobs():
-    scenario = running(2, after="APP_CRASH").when(create(J2)).when(ONE.fails("E2001", 2))
+    scenario = running(2, after="APP_CRASH").when(create(J2)).when(ONE.fails("E2001", 2, farm_is_open=True))
     scenario.when(TWO.completes())
     begin(scenario, D1).when(work_in_hand(scenario, D1).fails("APP_CRASH"))
     assert told(scenario, DeviceQuarantined) == []  # two crashes so far
@@ -183,7 +183,8 @@ def test_the_third_failure_in_a_row_puts_the_device_into_error_whatever_they_wer
 
 @pytest.mark.req("DF-04", "OQ-08")
 def test_the_third_failure_in_a_row_counts_across_jobs_and_its_retry_waits_for_the_device():
-    scenario = running(3).when(create(J2)).when(ONE.fails("E2001", 3))  # two failures, then no fault of the device
+    # Two failures, then one that is no fault of the device and ends the job.
+    scenario = running(3).when(create(J2)).when(ONE.fails("E2001", 3, farm_is_open=True))
     scenario.when(TWO.completes())
     other = work_in_hand(scenario, D1)
     begin(scenario, D1).when(other.fails("E1002")).then(
@@ -217,9 +218,9 @@ def test_a_video_that_is_not_there_ends_the_job_for_every_device_and_punishes_no
     rule = ONE.failed(code).rule
     pending = Work("00000000-0000-7000-8000-000000000003", number=3)
     scenario = given(FLEET, *farm(3), *active(), *ONE.running(), *TWO.running(), *pending.offered())
-    scenario.when(ONE.fails(code)).then(
+    scenario.when(ONE.fails(code, farm_is_open=True)).then(
         ONE.failed(code, blamed=False),
-        ONE.final(code),
+        ONE.final(code, counts=True),
         JobDeactivated(J1, rule),
         pending.withdrawn("deactivated"),
         pending.cancelled("deactivated"),
@@ -232,13 +233,13 @@ def test_a_video_that_is_not_there_ends_the_job_for_every_device_and_punishes_no
 
 @pytest.mark.req("DF-15")
 def test_the_same_said_by_the_next_device_ends_nothing_twice():
-    scenario = running().when(ONE.fails("E2001"))
-    scenario.when(TWO.fails("E2001")).then(TWO.failed("E2001", blamed=False), TWO.final("E2001"))
+    scenario = running().when(ONE.fails("E2001", farm_is_open=True))
+    scenario.when(TWO.fails("E2001")).then(TWO.failed("E2001", blamed=False), TWO.final("E2001", counts=True))
 
 
 @pytest.mark.req("DF-15", "OQ-02")
 def test_the_next_job_has_its_turn_when_a_video_is_not_there():
-    scenario = running().when(create(J2)).when(ONE.fails("E2001"))
+    scenario = running().when(create(J2)).when(ONE.fails("E2001", farm_is_open=True))
     assert in_hand(scenario, D1).job_id == J2
 
 

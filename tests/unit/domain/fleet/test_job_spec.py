@@ -40,6 +40,7 @@ def test_every_bounded_field_is_checked_by_its_own_name():
         "prob_like": (0, 100),
         "prob_comment": (0, 100),
         "prob_playlist": (0, 100),
+        "priority": (-100, 100),
     }.items():
         for value in (low - 1, high + 1):
             refusal = check_spec(JobSpec("https://youtu.be/abc", **{field: value}))

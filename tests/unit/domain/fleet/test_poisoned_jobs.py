@@ -179,7 +179,7 @@ def test_the_alert_is_over_when_a_person_has_dealt_with_the_job(ending):
 
 
 def test_the_alert_is_over_when_a_phone_that_still_ran_it_finds_the_video_gone():
-    scenario = poisoned().when(FOUR.fails("VIDEO_UNAVAILABLE"))
+    scenario = poisoned().when(FOUR.fails("VIDEO_UNAVAILABLE", farm_is_open=True))
     assert job_of(scenario).status is JobStatus.DEACTIVATED
     assert scenario.state.alerts == {}
 

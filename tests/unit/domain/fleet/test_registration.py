@@ -109,7 +109,7 @@ def test_more_capabilities_than_anybody_needs_are_refused():
 @pytest.mark.req("DF-01")
 def test_a_serial_number_is_unique():
     given(FLEET, pc(), registered(D1)).when(register(device_id=D2)).then_rejected(
-        Code.UNIQUE_VIOLATION, field="serial_number", id=D1
+        Code.UNIQUE_VIOLATION, field="serial_number", id=D1, pc_id="pc1"
     )
 
 

@@ -130,9 +130,16 @@ class Work:
         return e.RetryScheduled(*self.attempt(run, attempt), due)
 
     def final(
-        self, code: str, run: int = 1, attempt: int | None = None, *, message: Any = None, replaced: bool = False
+        self,
+        code: str,
+        run: int = 1,
+        attempt: int | None = None,
+        *,
+        message: Any = None,
+        replaced: bool = False,
+        counts: bool = False,
     ) -> e.AttemptFailedFinal:
-        return e.AttemptFailedFinal(*self.attempt(run, attempt), code, rule_of(code).name, message, replaced)
+        return e.AttemptFailedFinal(*self.attempt(run, attempt), code, rule_of(code).name, message, replaced, counts)
 
     def succeeded(self, run: int = 1, attempt: int | None = None, seconds: int = 60) -> e.AttemptSucceeded:
         return e.AttemptSucceeded(*self.attempt(run, attempt), NOON, NOON, seconds, False, False, False, None)
@@ -184,7 +191,8 @@ class Work:
         return ReportCompleted(self.id, run, **({"progress_pct": 100, "actual_duration_sec": 60} | fields))
 
     def fails(self, code: str | None = "E1002", run: int | None = 1, **fields: Any) -> ReportFailed:
-        return ReportFailed(self.id, run, error_code=code, **fields)
+        """By an agent that names its run, if it knows one."""
+        return ReportFailed(self.id, run, error_code=code, **({"names_run": run is not None} | fields))
 
     def says(self, *reports: type[Report], run: int | None = 1) -> list[Report]:
         """One report of each kind, well formed."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from drover.domain.alert_handling import SnoozeAlert
 from drover.domain.alerts import AlertRaised, AlertResolved
 from drover.domain.errors import Code
 from drover.domain.identity import IDENTITY, sessions
@@ -92,6 +93,16 @@ def test_a_token_used_again_after_the_grace_ends_the_family_and_raises_an_alert(
     assert (alert.kind, alert.subject, alert.details) == ("refresh_token_reused", S1, {"account_id": KIM})
     scenario.when(refresh(1)).then_rejected(Code.NOT_FOUND, reason="reuse")
     scenario.after(days=1).ticked().then(e.SessionArchived, AlertResolved)
+
+
+@pytest.mark.req("SY-13")
+def test_snoozes_take_no_place_of_the_alerts_that_may_be_open(monkeypatch):
+    monkeypatch.setattr(sessions, "ALERTS_MAX", 1)
+    scenario = signed_in().when(start(S2)).when(refresh(0)).when(refresh(0, S2)).after(minutes=1).when(refresh(0))
+    (alert,) = [event for event in scenario.decision.events if isinstance(event, AlertRaised)]
+    scenario.when(SnoozeAlert(alert.alert_id, scenario.now + timedelta(days=30)))
+    scenario.after(days=1, minutes=1).ticked().when(refresh(0, S2))
+    assert [event.subject for event in scenario.decision.events if isinstance(event, AlertRaised)] == [S2]
 
 
 def test_reuse_ends_its_own_family_and_no_other():

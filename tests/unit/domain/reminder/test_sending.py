@@ -169,6 +169,56 @@ def test_what_can_never_be_sent_waits_for_its_next_regular_time_and_counts_as_no
     assert world.events_of(e.AlarmDispatched)[0].sending == 1
 
 
+def refused(world):
+    return world.report(c.ReportFailed, permanent=False, code="http_401", only_for_a_day=True)
+
+
+@pytest.mark.req("RM-07")
+@pytest.mark.parametrize("late", [timedelta(0), timedelta(days=3)], ids=["on time", "three days late"])
+def test_a_refusal_that_may_be_a_mistake_is_retried_for_a_day_and_then_given_up(late):
+    world = World().registered()
+    world.now += late
+    began = world.now
+    for _ in range(100):
+        world.when_due().claimed().when(refused(world))
+        (failed,) = world.events_of(e.SendingFailed)
+        if failed.permanent:
+            break
+    assert failed.permanent
+    assert timedelta(hours=23) < world.now - began < timedelta(hours=25)
+    assert world.alarm().sent_count == 1
+    assert world.wakes() > world.now + timedelta(hours=12), "at its next regular time"
+
+
+@pytest.mark.req("RM-07")
+def test_a_refusal_that_is_corrected_within_the_day_costs_nothing():
+    world = World().registered().claimed()
+    world.when(refused(world)).when_due().claimed().sent().then(e.AlarmSent)
+
+
+@pytest.mark.req("RM-07")
+def test_a_receiver_that_was_away_for_days_still_gets_a_day_when_it_refuses():
+    world = World().registered()
+    for _ in range(100):
+        world.when_due().claimed().failed()
+    began = world.now
+    for _ in range(100):
+        world.when_due().claimed().when(refused(world))
+        (failed,) = world.events_of(e.SendingFailed)
+        if failed.permanent:
+            break
+    assert failed.permanent
+    assert timedelta(hours=23) < world.now - began < timedelta(hours=25)
+
+
+@pytest.mark.req("RM-07")
+def test_refusals_in_a_row_raise_the_alert_about_the_provider():
+    world = World().registered()
+    for _ in range(FAILURES_ALERT_AT):
+        world.when_due().claimed().when(refused(world))
+    assert [alert.kind for alert in world.events_of(AlertRaised)] == ["push_failing"]
+
+
 @pytest.mark.req("RM-06")
 def test_a_late_failure_of_an_earlier_claim_does_not_take_the_sending_from_the_next():
     world = World().registered().claimed()

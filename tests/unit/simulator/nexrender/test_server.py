@@ -8,12 +8,12 @@ from itertools import pairwise
 import av
 import pytest
 
+from drover.agent.clock import Clock
 from drover.render.nexrender.client import Dialect, NexrenderClient, NexrenderDown, NexrenderRefused
 from drover.render.nexrender.job import job_document
 from drover.render.nexrender.states import Stage
-from drover.simulator.clock import Clock
 from drover.simulator.nexrender.apis import RealApi
-from drover.simulator.nexrender.script import BROKEN_FILE, FAILED, SMALL_FILE, STAYS_AT_90, Chance, Script
+from drover.simulator.nexrender.script import BROKEN_FILE, FAILED, GOOD, SMALL_FILE, STAYS_AT_90, Chance, Script
 from drover.simulator.nexrender.server import simulated_nexrender
 from drover.simulator.script import Fault
 from drover.testing.waiting import eventually
@@ -158,6 +158,12 @@ async def test_a_render_that_fails_says_why_and_leaves_no_film(start):
         failed = await studio.render()
     assert (failed.stage, failed.error) == (Stage.ERROR, FAILED.error)
     assert not studio.film().exists()
+
+
+async def test_the_first_renders_end_as_the_script_says(start):
+    async with start(script=Script(opening=(GOOD, FAILED)), machines=1) as studio:
+        ends = [(await studio.render(number)).stage for number in (1, 2, 3)]
+    assert ends == [Stage.FINISHED, Stage.ERROR, Stage.FINISHED]
 
 
 async def test_progress_that_stops_at_90_says_nothing_about_the_end(start):

@@ -21,7 +21,7 @@ class Explanation(msgspec.Struct, frozen=True):
     id: str
     status: str
     reasons: list[Reason]
-    """The reasons why it waits, never empty. The first one must end first."""
+    """The reasons why it waits, never empty. The first reason in the list must be over before the others matter."""
 
 
 def why(

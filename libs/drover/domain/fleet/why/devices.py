@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from drover.domain.fleet.index import is_target
-from drover.domain.fleet.state import Device, Fleet
-from drover.domain.fleet.why.formatting import Reason, count, reason
+from drover.domain.fleet.state import Device, Fleet, JobStatus
+from drover.domain.fleet.why.formatting import Reason, count, moment, reason
 from drover.domain.fleet.why.holds import device_holds, in_hand, quota_used, slot_holds
 from drover.domain.fleet.why.targets import target_data, target_words
 
@@ -36,6 +36,16 @@ def _no_work(fleet: Fleet, device: Device) -> list[Reason]:
 def _no_job(fleet: Fleet) -> Reason:
     waiting = len(fleet.queue)
     if not waiting:
-        return reason("no_job", "There is no work: no job is active or waiting.", waiting=0)
+        return _only_scheduled(fleet) or reason("no_job", "There is no work: no job is active or waiting.", waiting=0)
     sentence = f"No job is active: {count(waiting, 'job')} in the queue, but no device can take one now."
     return reason("no_job", sentence, waiting=waiting)
+
+
+def _only_scheduled(fleet: Fleet) -> Reason | None:
+    """Return the reason that all jobs that could start are scheduled for later. None if there are no such jobs."""
+    jobs = [job for job in fleet.jobs.values() if job.is_scheduled and job.wanted and job.status is JobStatus.CREATED]
+    if not jobs:
+        return None
+    next_at = min(job.spec.not_before for job in jobs if job.spec.not_before is not None)
+    sentence = f"There is no work now: {count(len(jobs), 'job')} scheduled, the next for {moment(next_at)}."
+    return reason("no_job", sentence, waiting=0, scheduled=len(jobs), next_at=next_at)

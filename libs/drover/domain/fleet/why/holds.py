@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from drover.domain.fleet.index import is_look_over, slots
 from drover.domain.fleet.policy import JOB_LIVES, POISON_DEVICES
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus, Pc, Phase
+from drover.domain.fleet.turns import ahead_of
 from drover.domain.fleet.why.formatting import Reason, count, due, moment, reason
 
 CONDITIONS: Final = {
@@ -27,15 +28,18 @@ def job_holds(fleet: Fleet, job: Job) -> list[Reason]:
     if job.has_ended:
         return [ended(job), *withdrawn]
     if job.status is JobStatus.PAUSED:
-        return [_paused(job), *withdrawn]
+        return [_paused(job), *scheduled(job), *withdrawn]
     if not job.wanted:
         return [
             reason(
                 "job_inactive",
                 f"Job {job.job_id} was created paused. Resume it to put it into the queue.",
                 job_id=job.job_id,
-            )
+            ),
+            *scheduled(job),
         ]
+    if job.is_scheduled:
+        return [*scheduled(job), *withdrawn]
     if (active := fleet.active) is not None and active is not job:
         return [_behind(fleet, job, active), *withdrawn]
     return withdrawn
@@ -44,18 +48,32 @@ def job_holds(fleet: Fleet, job: Job) -> list[Reason]:
 def ended(job: Job) -> Reason:
     at = moment(job.ended_at)
     hours = round(JOB_LIVES.total_seconds() / 3600)
+    since = "it was created" if job.lives_from is None else "the time it could start at"
     how = {
         JobStatus.COMPLETED: f"completed at {at}",
-        JobStatus.EXPIRED: f"expired at {at}, {hours} hours after it was created",
+        JobStatus.EXPIRED: f"expired at {at}, {hours} hours after {since}",
         JobStatus.DEACTIVATED: f"was deactivated at {at}",
     }.get(job.status, f"was cancelled at {at}")
     sentence = f"Job {job.job_id} {how}: {count(job.completed, 'device')} completed it, {job.failed} failed."
-    data = {"job_id": job.job_id, "ended_at": job.ended_at, "completed": job.completed, "failed": job.failed}
+    data: dict[str, Any] = {"job_id": job.job_id, "ended_at": job.ended_at}
+    data |= {"completed": job.completed, "failed": job.failed}
+    if job.status is JobStatus.EXPIRED:
+        data["was_scheduled"] = job.lives_from is not None
     return reason(f"job_{job.status}", sentence, **data)
 
 
+def scheduled(job: Job) -> list[Reason]:
+    """Return the reason that the time of the job has not come yet. Empty if it has, or if the job has no time."""
+    if not job.is_scheduled:
+        return []
+    at = job.spec.not_before
+    sentence = f"Job {job.job_id} is scheduled for {moment(at)}."
+    return [reason("job_scheduled", sentence, job_id=job.job_id, not_before=at)]
+
+
 def withdrawal(fleet: Fleet, job: Job) -> list[Reason]:
-    """Find whether offers of the job are still being withdrawn, which happens in several steps."""
+    """Return the reason that offers of the job are still being withdrawn, which takes several steps. Empty if none
+    are."""
     if job.job_id not in fleet.withdrawing:
         return []
     left = len(job.offered) + (len(job.waiting) if job.has_ended else 0)
@@ -77,13 +95,23 @@ def _paused(job: Job) -> Reason:
 
 
 def _behind(fleet: Fleet, job: Job, active: Job) -> Reason:
-    ahead = sum(number < job.number for number, _ in fleet.queue)
+    ahead = ahead_of(fleet, job)
+    preferred = sum(other.number > job.number for other in ahead)
     sentence = (
         f"Job {job.job_id} is behind job {active.job_id}, which has been active since {moment(active.activated_at)}"
     )
-    if ahead:
-        sentence += f", and {count(ahead, 'older job')} in the queue"
-    data = {"job_id": job.job_id, "behind": active.job_id, "since": active.activated_at, "ahead": ahead}
+    if preferred:
+        sentence += f", and {count(len(ahead), 'job')} in the queue, of which {preferred} newer "
+        sentence += "with a higher priority or put first"
+    elif ahead:
+        sentence += f", and {count(len(ahead), 'older job')} in the queue"
+    data = {
+        "job_id": job.job_id,
+        "behind": active.job_id,
+        "since": active.activated_at,
+        "ahead": len(ahead),
+        "preferred": preferred,
+    }
     return reason("job_behind", f"{sentence}.", **data)
 
 

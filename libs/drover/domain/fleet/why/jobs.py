@@ -10,8 +10,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from drover.domain.fleet.index import slots
+from drover.domain.fleet.policy import END_REPORTS_MIN, JobEffect, rule_of
 from drover.domain.fleet.state import Device, Fleet, Job, JobStatus
-from drover.domain.fleet.why.formatting import Reason, moment, reason
+from drover.domain.fleet.why.formatting import Reason, count, moment, reason
 from drover.domain.fleet.why.holds import has_turn, job_holds, lacks, look_under_way, pc_full, quota_used
 from drover.domain.fleet.why.targets import candidates, of_target, target_data, target_words
 
@@ -19,6 +20,7 @@ DEVICES_LOOKED_AT_MAX: Final = 10_000
 """The maximum number of target devices of a job that are checked. Beyond it the rest is left out, and the sentence says
 so."""
 PCS_NAMED_MAX: Final = 20
+DEVICES_NAMED_MAX: Final = 20
 
 HINDRANCES: Final = {
     "offline": "offline",
@@ -36,6 +38,7 @@ def why_job(fleet: Fleet, job: Job) -> list[Reason]:
     if has_turn(fleet, job):
         reasons += [_active(job), *look_under_way(fleet, job)]
     reasons += _no_room(fleet, job)
+    reasons += _given_up(fleet, job)
     return reasons or [reason("nothing", f"Nothing blocks job {job.job_id}: it is next.")]
 
 
@@ -53,6 +56,32 @@ def _active(job: Job) -> Reason:
         completed=job.completed,
         failed=job.failed,
     )
+
+
+def _given_up(fleet: Fleet, job: Job) -> list[Reason]:
+    """Say that some devices reported that no device can do this job, but that too few of these reports count for it
+    to end. Return an empty list if there are no such reports."""
+    rules = [name for name in job.final_failures if rule_of(name).job is JobEffect.DEACTIVATE]
+    if not rules:
+        return []
+    devices = dict.fromkeys(device_id for name in rules for device_id in job.final_failures[name])
+    needed = min(END_REPORTS_MIN, len(fleet.devices))
+    sentence = (
+        f"{count(len(devices), 'device')} reported {' or '.join(rules)}. Job {job.job_id} ends for all devices when "
+        f"{count(needed, 'device')} report this under their own keys or with their runs: so far {len(job.given_up_by)}."
+    )
+    return [
+        reason(
+            "job_given_up",
+            sentence,
+            job_id=job.job_id,
+            rules=rules,
+            reported=len(devices),
+            counted=len(job.given_up_by),
+            needed=needed,
+            device_ids=list(devices)[:DEVICES_NAMED_MAX],
+        )
+    ]
 
 
 def _no_room(fleet: Fleet, job: Job) -> list[Reason]:
@@ -88,7 +117,7 @@ def _nobody_of(fleet: Fleet, job: Job, looked_at: Sequence[Device]) -> list[Reas
 
 
 def _hindrance(fleet: Fleet, device: Device) -> str | None:
-    """Find the first thing that keeps a device from taking any job; a key of `HINDRANCES`."""
+    """Find the first thing that keeps a device from taking any job, as a key of `HINDRANCES`. None: nothing does."""
     if device.error is not None:
         return "in_error"
     if not device.alive:
@@ -110,7 +139,7 @@ def _nobody(job: Job, hindered: Counter[str], about: dict[str, Any]) -> Reason:
 
 
 def _all_full(fleet: Fleet, job: Job, ready: Sequence[Device]) -> list[Reason]:
-    """Return the reason if all PCs of the devices that are ready have no free slot."""
+    """Return the reason that no PC of these devices, which are ready, has a free slot. Empty if one has."""
     pcs = {device.pc_id: fleet.pcs[device.pc_id] for device in ready}
     if any(pc.in_use < slots(pc) for pc in pcs.values()):
         return []

@@ -44,6 +44,7 @@ export const ALERT_KINDS = [
   "needs_reset",
   "offers_untaken",
   "rate_limited",
+  "caller_limited",
   "no_render_worker",
   "nexrender_down",
   "nexrender_refused",

@@ -1,30 +1,43 @@
 /** Why something waits, in English. */
 import type { ReasonData, Reasons } from "./reasons";
 
-const count = (n: number | undefined, one: string) => `${(n ?? 0).toLocaleString("en")} ${n === 1 ? one : `${one}s`}`;
+const num = (n: number | undefined) => (n ?? 0).toLocaleString("en");
+const count = (n: number | undefined, one: string) => `${num(n)} ${n === 1 ? one : `${one}s`}`;
 
 export const reasons: Reasons = {
   job_behind: (d, n) =>
     `It is behind ${n.job(d.behind)}, which has been active since ${n.time(d.since)}${
-      d.ahead ? `, and ${count(d.ahead, "older job")}` : ""
+      d.preferred
+        ? `, and ${count(d.ahead, "job")}, of which ${d.preferred} newer with a higher priority or put first`
+        : d.ahead
+          ? `, and ${count(d.ahead, "older job")}`
+          : ""
     }.`,
   job_paused: (d) =>
     d.poison ? `It is paused: it failed permanently on three phones with ${d.poison}.` : "It is paused.",
   job_inactive: () => "It was created paused. Resume it to put it into the queue.",
+  job_scheduled: (d, n) => `It is scheduled for ${n.time(d.not_before)}.`,
   job_active: (d, n) =>
-    `It has been active since ${n.time(d.since)}: ${d.in_flight ?? 0} in flight, ${d.completed ?? 0} completed, ${d.failed ?? 0} failed.`,
-  job_withdrawing: (d) => `Its pending assignments are being withdrawn: ${d.left ?? 0} left.`,
-  look_under_way: (d) => `Drover is looking for phones: ${d.seen ?? 0} of ${count(d.total, "PC")} checked.`,
-  job_has_its_number: (d) => `It has reached its target of ${count(d.count, "phone")}.`,
+    `It has been active since ${n.time(d.since)}: ${num(d.in_flight)} in flight, ${num(d.completed)} completed, ${num(d.failed)} failed.`,
+  job_withdrawing: (d) => `Its pending assignments are being withdrawn: ${num(d.left)} left.`,
+  job_given_up: (d) =>
+    `${count(d.reported, "phone")} reported ${(d.rules ?? []).join(" or ")}. It ends for all phones when ${count(
+      d.needed,
+      "phone",
+    )} report this under their own keys or with their runs: so far ${num(d.counted)}.`,
+  look_under_way: (d) => `Drover is looking for phones: ${num(d.seen)} of ${count(d.total, "PC")} checked.`,
+  // Also said of a phone, so it names the job.
+  job_has_its_number: (d, n) => `${n.job(d.job_id)} has reached its target of ${count(d.count, "phone")}.`,
   no_device_in_target: () => "No phone matches its target.",
   no_device_capable: (d) => `No phone has ${d.capability ?? ""}, which it needs.`,
   no_device_left: () => "It has been assigned to every phone that can run it.",
-  no_device_online: (d) => `No phone of its target is online: ${hindrances(d)}.`,
+  no_device_online: (d) => `No phone that could take it is online: ${hindrances(d)}.`,
   no_device_free: (d) => `No phone can take it now: ${hindrances(d)}.`,
   pc_full: (d) => `PC ${d.pc_id ?? ""} is full: ${d.in_use ?? 0} of ${String(d.target ?? 0)} slots are in use.`,
-  pcs_full: (d) => `All ${d.pcs ?? 0} PCs with a phone for it are full.`,
+  pcs_full: (d) => `All ${num(d.pcs)} PCs with a phone for it are full.`,
   job_completed: (d, n) => `It completed at ${n.time(d.ended_at)}.`,
-  job_expired: (d, n) => `It expired at ${n.time(d.ended_at)}, 24 hours after it was created.`,
+  job_expired: (d, n) =>
+    `It expired at ${n.time(d.ended_at)}, 24 hours after ${d.was_scheduled ? "the time it could start at" : "it was created"}.`,
   job_deactivated: (d, n) => `It was deactivated at ${n.time(d.ended_at)}.`,
   job_cancelled: (d, n) => `It was cancelled at ${n.time(d.ended_at)}.`,
   retry_due: (d, n) =>
@@ -50,10 +63,12 @@ export const reasons: Reasons = {
   capability_missing: (d, n) => `It lacks ${(d.capabilities ?? []).join(", ")}, which ${n.job(d.job_id)} needs.`,
   not_in_target: (d, n) => `The active job, ${n.job(d.job_id)}, does not target it.`,
   job_ran_here: (d, n) => `The active job, ${n.job(d.job_id)}, has already finished on it.`,
-  no_job: (d) =>
+  no_job: (d, n) =>
     d.waiting
       ? `No job is active: ${count(d.waiting, "job")} in the queue, but no phone can take one now.`
-      : "There is no work: no job is active or waiting.",
+      : d.scheduled
+        ? `There is no work now: ${count(d.scheduled, "job")} scheduled, the next for ${n.time(d.next_at)}.`
+        : "There is no work: no job is active or waiting.",
   nothing: () => "Nothing blocks it: it is next.",
 };
 

@@ -25,6 +25,7 @@ export const renders = {
   cue: "Cue item",
   cueNumber: (id: string) => `cue ${id}`,
   day: "Broadcast date",
+  dayColumn: "Broadcast",
   state: "Status",
   before: "Earlier runs",
   requested: "Requested",

@@ -79,8 +79,13 @@ export const system = {
   machine: "Host",
   keys: "Keys",
   keysLead:
-    "An API key is valid as long as the secret that signed it. To revoke all keys: put a new secret first and keep the old one second, issue new keys with `drover key`, then remove the old secret.",
-  keyRings: { api_keys: "API keys", access_tokens: "User tokens", sealing: "Personal data" },
+    "These keys sign API keys and user tokens. To revoke a single API key, open API keys. Shared secrets verify old API keys without an id: adopt those keys with `drover key adopt`, then remove the secret.",
+  keyRings: {
+    api_keys: "API keys",
+    shared_secrets: "Shared secrets",
+    access_tokens: "User tokens",
+    sealing: "Personal data",
+  },
   keyUses: { current: "Current", former: "Still accepted" },
   links: "Endpoints",
   linkTexts: {

@@ -1,9 +1,7 @@
 /** English. It is the one that all others are checked against: a key that one of them lacks does not compile. */
 import { alertKinds, alertLinks } from "./en-alerts";
-import { analyses } from "./en-analyses";
 import { past } from "./en-past";
 import { reasons } from "./en-reasons";
-import { reminders } from "./en-reminders";
 import { mapping, newRender, renders } from "./en-renders";
 import { system } from "./en-system";
 
@@ -110,6 +108,8 @@ export const en = {
     pageTitle: "Something went wrong",
     pageHint: "Reload the page. If the error persists, tell your administrator what you did.",
     reload: "Reload",
+    notLoadedTitle: "This screen could not be loaded",
+    notLoadedHint: "The server is not responding. The screen opens by itself when it is back.",
     nothingHere: "Page not found.",
     toOverview: "Go to overview",
   },
@@ -219,10 +219,6 @@ export const en = {
     postgres: "Postgres",
     connected: "connected",
     showAll: "Show all",
-    throughputLabel: "Attempts completed, failed or lost per minute, over the last 15 minutes",
-    pickupLabel: "Time from offer to start of an attempt, over the last 15 minutes",
-    delayLabel: "Longest time from the commit of an event to this page, over the last 15 minutes",
-    lagLabel: "Largest lag of the read models behind the log, over the last 15 minutes",
     refuses: (place: string, why: string) => `${place} accepts no commands: ${why}.`,
     late: (place: string, n: string) => `Read models of ${place} are ${n} commits behind.`,
     allLed: (n: string) => `All writers healthy · ${n} commits`,
@@ -264,7 +260,6 @@ export const en = {
     current: "Current work",
     nothingInHand: "No current work.",
     attempt: (a: number) => `Attempt ${a} of 3`,
-    activityStack: "Activity stack",
     timesOut: (time: string) => `times out at ${time}`,
     retryAt: (time: string) => `retry at ${time}`,
     adPlaying: "Ad playing",
@@ -298,6 +293,7 @@ export const en = {
     cancel: "Cancel",
     why: "Why is this waiting?",
     whyShort: "Why?",
+    scheduled: "Scheduled",
     untitled: "Untitled",
     noActive: "No job is active.",
     noActiveButWaiting: "No job is active although some are waiting. Open one to see why.",
@@ -366,30 +362,6 @@ export const en = {
     retried: "Retry scheduled.",
     notFound: "Job not found.",
     scripts: { youtube_watch: "Watch", youtube_shorts: "Shorts", youtube_subscribe: "Subscribe" },
-  },
-
-  newJob: {
-    title: "New job",
-    name: "Title",
-    address: "Video URL",
-    addressHint: "https://www.youtube.com/watch?v=… or https://youtu.be/…",
-    addressWrong: "Enter a URL at youtube.com or youtu.be.",
-    script: "Script",
-    duration: "Watch duration",
-    durationWrong: "Enter 10 to 100. The second value must not be below the first.",
-    chances: "Probabilities",
-    chancesWrong: "Enter 0 to 100 each, at most 300 in total.",
-    target: "Target phones",
-    targets: { all: "All", group: "A group", pc: "A PC", count: "A number" },
-    groupId: "Group",
-    pcId: "PC",
-    count: "Number of phones",
-    countWrong: "Enter a whole number, 1 or more.",
-    startPaused: "Create paused",
-    create: "Create",
-    creating: "Creating…",
-    created: (title: string) => `“${title}” is in the queue.`,
-    percent: "%",
   },
 
   events: {
@@ -477,6 +449,11 @@ export const en = {
         advice:
           "Its polls and progress reports are blocked for five minutes; heartbeats still get through. Check its agent.",
       },
+      caller_limited: {
+        title: "Caller sends too many requests",
+        advice:
+          "Requests beyond its limit are refused. Check the program or person that uses this key; if it is nobody you know, revoke the key.",
+      },
       ...alertKinds,
     },
   },
@@ -508,6 +485,8 @@ export const en = {
     goTo: "Go to",
     inLists: "In lists",
     anywhere: "Anywhere",
+    select: "Select phone",
+    selectRange: "Select up to phone",
     hold: "Pause the events",
   },
 
@@ -518,8 +497,6 @@ export const en = {
   renders,
   newRender,
   mapping,
-  analyses,
-  reminders,
   system,
   past,
 

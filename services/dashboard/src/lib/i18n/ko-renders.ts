@@ -19,6 +19,7 @@ export const renders: typeof Renders = {
   cue: "큐 항목",
   cueNumber: (id) => `큐 ${id}`,
   day: "방송일",
+  dayColumn: "방송일",
   state: "상태",
   before: "이전 기록",
   requested: "요청",

@@ -76,8 +76,13 @@ export const system: typeof English = {
   machine: "장비",
   keys: "키",
   keysLead:
-    "API 키는 서명한 비밀값이 폐기되면 함께 만료됩니다. 모두 만료시키려면 새 비밀값을 맨 앞에, 기존 값을 두 번째에 두고 `drover key`로 새 키를 발급한 뒤 기존 값을 지우세요.",
-  keyRings: { api_keys: "API 키", access_tokens: "사용자 토큰", sealing: "개인정보 암호화" },
+    "API 키와 사용자 토큰에 서명하는 키입니다. API 키 하나만 폐기하려면 API 키 화면을 여세요. 공유 비밀값은 ID가 없는 예전 API 키를 확인하는 데만 쓰입니다. `drover key adopt`로 예전 키를 등록한 뒤 비밀값을 지우세요.",
+  keyRings: {
+    api_keys: "API 키",
+    shared_secrets: "공유 비밀값",
+    access_tokens: "사용자 토큰",
+    sealing: "개인정보 암호화",
+  },
   keyUses: { current: "사용 중", former: "아직 유효" },
   links: "시스템 연동 주소",
   linkTexts: {

@@ -1,10 +1,8 @@
 /** 한국어. */
 import type { Dictionary } from "./en";
 import { alertKinds, alertLinks } from "./ko-alerts";
-import { analyses } from "./ko-analyses";
 import { past } from "./ko-past";
 import { reasons } from "./ko-reasons";
-import { reminders } from "./ko-reminders";
 import { mapping, newRender, renders } from "./ko-renders";
 import { system } from "./ko-system";
 
@@ -111,6 +109,8 @@ export const ko: Dictionary = {
     pageTitle: "페이지에 오류가 있습니다",
     pageHint: "새로고침하세요. 계속되면 무엇을 했는지 관리자에게 알려주세요.",
     reload: "새로고침",
+    notLoadedTitle: "화면을 불러오지 못했습니다",
+    notLoadedHint: "서버가 응답하지 않습니다. 다시 연결되면 화면이 자동으로 열립니다.",
     nothingHere: "이 주소에는 페이지가 없습니다.",
     toOverview: "현황으로",
   },
@@ -196,7 +196,7 @@ export const ko: Dictionary = {
     completedRate: "완료",
     failedRate: "실패",
     lastMinutes: (n) => `최근 ${n}분`,
-    failureShare: (percent) => `전체 종료의 ${percent}`,
+    failureShare: (percent) => `실패율 ${percent}`,
     running: "진행 중",
     noActive: "진행 중인 작업이 없습니다.",
     noActiveHint: "작업 화면에서 새로 만들거나 일시정지된 작업을 재개하세요.",
@@ -220,13 +220,9 @@ export const ko: Dictionary = {
     postgres: "Postgres",
     connected: "연결됨",
     showAll: "모두 보기",
-    throughputLabel: "최근 15분 동안 완료, 실패, 끊긴 시도 수(분당)",
-    pickupLabel: "최근 15분 동안 배정에서 시작까지 걸린 시간",
-    delayLabel: "최근 15분 동안 기록에서 이 화면까지 가장 오래 걸린 시간",
-    lagLabel: "최근 15분 동안 조회 모델이 로그보다 가장 늦은 정도",
     refuses: (place, why) => `${place}: 명령을 받지 못합니다(${why}).`,
     late: (place, n) => `${place} 조회 모델이 커밋 ${n}개만큼 늦습니다.`,
-    allLed: (n) => `모든 컨텍스트가 명령을 받습니다. 로그 커밋 ${n}개.`,
+    allLed: (n) => `쓰기 프로세스 모두 정상 · 커밋 ${n}개`,
   },
 
   fleet: {
@@ -265,7 +261,6 @@ export const ko: Dictionary = {
     current: "처리 중",
     nothingInHand: "처리 중인 작업이 없습니다.",
     attempt: (a) => `${a}/3회차`,
-    activityStack: "액티비티 스택",
     timesOut: (time) => `${time}에 시간 초과`,
     retryAt: (time) => `${time}에 다시`,
     adPlaying: "광고 재생 중",
@@ -299,6 +294,7 @@ export const ko: Dictionary = {
     cancel: "취소",
     why: "왜 기다리나요?",
     whyShort: "왜?",
+    scheduled: "예약됨",
     untitled: "제목 없음",
     noActive: "진행 중인 작업이 없습니다.",
     noActiveButWaiting: "대기 중인 작업이 있지만 진행 중인 작업이 없습니다. 이유를 확인하세요.",
@@ -369,30 +365,6 @@ export const ko: Dictionary = {
     scripts: { youtube_watch: "시청", youtube_shorts: "쇼츠", youtube_subscribe: "구독" },
   },
 
-  newJob: {
-    title: "새 작업",
-    name: "제목",
-    address: "영상 주소",
-    addressHint: "https://www.youtube.com/watch?v=… 또는 https://youtu.be/…",
-    addressWrong: "youtube.com 또는 youtu.be 주소여야 합니다.",
-    script: "스크립트",
-    duration: "시청 구간",
-    durationWrong: "10~100 사이이고, 뒤의 값이 앞의 값보다 작을 수 없습니다.",
-    chances: "확률",
-    chancesWrong: "각 0~100, 합계 300 이하.",
-    target: "대상 기기",
-    targets: { all: "전체", group: "그룹", pc: "PC", count: "대수" },
-    groupId: "그룹",
-    pcId: "PC",
-    count: "기기 수",
-    countWrong: "1 이상의 정수.",
-    startPaused: "아직 대기열에 넣지 않기",
-    create: "만들기",
-    creating: "만드는 중…",
-    created: (title) => `‘${title}’ 작업이 대기열에 들어갔습니다.`,
-    percent: "%",
-  },
-
   events: {
     title: "이벤트",
     searchHint: "종류, 기기, 작업, PC, 사람",
@@ -452,7 +424,7 @@ export const ko: Dictionary = {
     showJob: "작업 보기",
     kinds: {
       poison_job: {
-        title: "작업이 모든 기기에서 실패",
+        title: "작업이 여러 기기에서 실패",
         advice: "작업은 일시정지되고 기기는 풀려났습니다. 실패 원인을 확인하고, 해결되면 재개하거나 취소하세요.",
       },
       host_failing: {
@@ -475,6 +447,11 @@ export const ko: Dictionary = {
       rate_limited: {
         title: "기기의 요청이 너무 잦음",
         advice: "5분 동안 폴링과 진행 보고가 중지됩니다. 하트비트는 유지됩니다. 에이전트를 확인하세요.",
+      },
+      caller_limited: {
+        title: "호출자의 요청이 너무 잦음",
+        advice:
+          "한도를 넘는 요청은 거부됩니다. 이 키를 사용하는 프로그램이나 사람을 확인하고, 모르는 사용자라면 키를 폐기하세요.",
       },
       ...alertKinds,
     },
@@ -507,6 +484,8 @@ export const ko: Dictionary = {
     goTo: "이동",
     inLists: "목록에서",
     anywhere: "어디서나",
+    select: "기기 선택",
+    selectRange: "이 기기까지 선택",
     hold: "이벤트 멈춤",
   },
 
@@ -517,8 +496,6 @@ export const ko: Dictionary = {
   renders,
   newRender,
   mapping,
-  analyses,
-  reminders,
   system,
   past,
 

@@ -4,8 +4,10 @@ export const REASON_CODES = [
   "job_behind",
   "job_paused",
   "job_inactive",
+  "job_scheduled",
   "job_active",
   "job_withdrawing",
+  "job_given_up",
   "look_under_way",
   "job_has_its_number",
   "no_device_in_target",
@@ -50,11 +52,16 @@ export interface ReasonData {
   readonly behind?: string;
   readonly since?: string;
   readonly ahead?: number;
+  readonly preferred?: number;
   readonly poison?: string | null;
   readonly in_flight?: number;
   readonly completed?: number;
   readonly failed?: number;
   readonly left?: number;
+  readonly rules?: readonly string[];
+  readonly reported?: number;
+  readonly counted?: number;
+  readonly needed?: number;
   readonly seen?: number;
   readonly total?: number;
   readonly count?: number;
@@ -84,6 +91,10 @@ export interface ReasonData {
   readonly untaken?: number;
   readonly phase?: string;
   readonly waiting?: number;
+  readonly not_before?: string | null;
+  readonly was_scheduled?: boolean;
+  readonly scheduled?: number;
+  readonly next_at?: string;
 }
 
 /** Ids as people know them, and moments on their clock. */

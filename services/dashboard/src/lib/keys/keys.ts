@@ -25,7 +25,7 @@ export class Keyboard {
     };
   }
 
-  /** Whether it meant something. */
+  /** Returns whether the key was used. `now`: when it was pressed, in milliseconds of any clock. */
   press(pressed: Pressed, now: number): boolean {
     const name = nameOf(pressed);
     const first = this.#first !== null && now - this.#first.at <= PAIR_WITHIN_MS ? this.#first.key : null;

@@ -24,7 +24,8 @@ export function listenToKeyboard(): void {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     const { key, ctrlKey, metaKey, altKey } = event;
     const isTyping = isWriting(event.target);
-    if (keyboard.press({ key, ctrlKey, metaKey, altKey, isTyping }, Date.now())) event.preventDefault();
+    // By when it was pressed: a page that is busy hears of it later.
+    if (keyboard.press({ key, ctrlKey, metaKey, altKey, isTyping }, event.timeStamp)) event.preventDefault();
   });
 }
 

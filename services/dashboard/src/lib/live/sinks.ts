@@ -139,6 +139,7 @@ export function attemptSink(server: Server, tally: Tally): Sink {
       tally.recount();
     },
     put: (row) => {
+      if (counted.has(row.id)) return;
       counted.add(row.id);
       tally.count(row);
     },

@@ -62,10 +62,15 @@ test("the wait from offer to start is told in quantiles, and as nothing where no
   expect(series.waitP50.at(-1)).toBeNull();
 });
 
-test("failures are kept with their cause, the last one first", () => {
+test("failures are counted by their cause, however many there are", () => {
   count("TIMEOUT", 60);
-  count("FAILED", 5, { error_code: "APP_CRASH" });
-  expect(tally.failuresSince(NOW - 600_000).map((failure) => failure.code)).toEqual(["APP_CRASH", "TIMEOUT"]);
+  for (let phone = 0; phone < 2_000; phone++) count("FAILED", phone % 100, { error_code: "APP_CRASH" });
+  count("FAILED", 700, { error_code: "E4001" });
+  count("FAILED_FINAL", 5, { error_code: "APP_CRASH" }); // the same failure once more
+  expect([...tally.causesSince(NOW - 600_000)].sort()).toEqual([
+    ["APP_CRASH", 2_000],
+    ["TIMEOUT", 1],
+  ]);
 });
 
 test("counted anew, attempts are counted once, and what this page has measured stays", () => {
@@ -77,7 +82,7 @@ test("counted anew, attempts are counted once, and what this page has measured s
   count("SUCCEEDED", 20);
   expect(tally.sumSince(0)).toEqual({ completed: 1, failed: 0, lost: 0 });
   expect(tally.endsSince("J1", 0)).toBe(1);
-  expect(tally.failuresSince(0)).toEqual([]);
+  expect(tally.causesSince(0).size).toBe(0);
   const series = tally.series(NOW, 15);
   expect([series.waitP50.at(-2), series.delay.at(-2)]).toEqual([3_000, 1_000]);
 });

@@ -1,9 +1,8 @@
-/** What happened each second of the last quarter of an hour, for charts; and the last failures, for people. */
+/** Counts the ends of attempts in each second of the last 15 minutes, for charts, and failures by their cause. */
 import type { TaskEventRow } from "../rest/rows";
 import { Observable } from "../session/observable";
 
 export const WINDOW_S = 15 * 60;
-const FAILURES_MAX = 500;
 /** Waits that are kept of one second: enough for its median. */
 const WAITS_PER_SECOND_MAX = 50;
 
@@ -16,15 +15,10 @@ interface Second {
   waits: number[];
   /** Phones that were through with a job, well or not, by job. */
   ends: Map<string, number>;
+  /** Failures, by their code. */
+  causes: Map<string, number>;
   /** The longest way from a commit to this page. */
   delayMs: number;
-}
-
-export interface Failure {
-  readonly at: string;
-  readonly code: string;
-  readonly device: string;
-  readonly job: string;
 }
 
 /** Columns of a chart; the times are seconds since 1970, each the begin of its step. */
@@ -54,13 +48,12 @@ const OUTCOMES: Partial<Record<AttemptEvent, Outcome>> = {
 };
 /** With these a phone is through with its job. */
 const ENDS: readonly AttemptEvent[] = ["SUCCEEDED", "FAILED_FINAL"];
-export const COUNTED = [...new Set([...Object.keys(OUTCOMES), ...ENDS])];
+export const COUNTED = [...new Set([...Object.keys(OUTCOMES), ...ENDS])] as readonly AttemptEvent[];
 
 export class Tally {
   /** Grows when the past was read: then all that is shown of it is out of date at once. */
   readonly past = new Observable(0);
   readonly #seconds: Second[] = Array.from({ length: WINDOW_S }, () => empty(-1));
-  #failures: Failure[] = [];
 
   /** One line of the history of attempts. */
   count(row: CountedRow): void {
@@ -68,14 +61,13 @@ export class Tally {
     if (second === null) return;
     const outcome = OUTCOMES[row.event_type];
     if (outcome !== undefined) second[outcome]++;
-    if (outcome === "failed") this.#fail(row);
-    if (ENDS.includes(row.event_type)) second.ends.set(row.task_id, (second.ends.get(row.task_id) ?? 0) + 1);
+    if (outcome === "failed") add(second.causes, row.error_code ?? row.event_type);
+    if (ENDS.includes(row.event_type)) add(second.ends, row.task_id);
   }
 
   /** The history of attempts is counted anew: what follows is all of it. */
   recount(): void {
     for (const second of this.#seconds) Object.assign(second, { ...empty(second.second), ...timesOf(second) });
-    this.#failures = [];
   }
 
   /** All of the past was counted. */
@@ -98,9 +90,14 @@ export class Tally {
     if (second !== null) second.delayMs = Math.max(second.delayMs, now - at);
   }
 
-  /** The last ones first. */
-  failuresSince(at: number): Failure[] {
-    return this.#failures.filter((failure) => Date.parse(failure.at) >= at).reverse();
+  /** How many attempts failed since a moment, by their code. */
+  causesSince(at: number): Map<string, number> {
+    const sum = new Map<string, number>();
+    const from = Math.floor(at / 1000);
+    for (const { second, causes } of this.#seconds) {
+      if (second >= from) for (const [code, times] of causes) add(sum, code, times);
+    }
+    return sum;
   }
 
   /** Counts since a moment. */
@@ -141,13 +138,6 @@ export class Tally {
 
   clear(): void {
     for (const second of this.#seconds) Object.assign(second, empty(-1));
-    this.#failures = [];
-  }
-
-  #fail(row: CountedRow): void {
-    const code = row.error_code ?? row.event_type;
-    this.#failures.push({ at: row.created_at, code, device: row.device_id, job: row.task_id });
-    if (this.#failures.length > FAILURES_MAX) this.#failures.shift();
   }
 
   /** Null: it is too long ago. */
@@ -175,7 +165,11 @@ export class Tally {
 }
 
 function empty(second: number): Second {
-  return { second, completed: 0, failed: 0, lost: 0, waits: [], ends: new Map(), delayMs: 0 };
+  return { second, completed: 0, failed: 0, lost: 0, waits: [], ends: new Map(), causes: new Map(), delayMs: 0 };
+}
+
+function add(sums: Map<string, number>, name: string, times = 1): void {
+  sums.set(name, (sums.get(name) ?? 0) + times);
 }
 
 /** What only this page has measured. */

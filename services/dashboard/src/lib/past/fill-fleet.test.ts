@@ -16,8 +16,10 @@ function device(id: string, more: Partial<PastDevice> = {}): PastDevice {
 const work = { assignment_id: "A1", job_id: "J1", run: 2, attempt: 2, started_at: AT };
 
 function job(more: Partial<PastJob> = {}): PastJob {
-  const counts = { in_flight: 2, waiting: 3, completed: 5, failed: 1 };
+  const counts = { in_flight: 2, waiting: 3, completed: 5, failed: 1, priority: 7, put_first: 0 };
   return {
+    not_before: null,
+    is_scheduled: false,
     id: "J1",
     title: "One",
     status: "active",

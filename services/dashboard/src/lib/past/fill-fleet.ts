@@ -75,6 +75,10 @@ function jobThen(then: PastJob, now: JobRow | undefined, running: number, paused
     retrying: 0,
     completed: then.completed,
     failed: then.failed,
+    priority: then.priority,
+    put_first: then.put_first,
+    not_before: then.not_before,
+    is_scheduled: then.is_scheduled,
     cancelled: isOver ? (now?.cancelled ?? 0) : 0,
     skipped: isOver ? (now?.skipped ?? 0) : 0,
   };

@@ -19,6 +19,20 @@ export function changeJobs(server: Server, ids: readonly string[], status: JobCh
   return patch(server, "jobs", ids, { status }, key);
 }
 
+/** Before all others that wait. */
+export function runJobNext(server: Server, id: string, key = randomKey()) {
+  return patch(server, "jobs", [id], { run_next: true }, key);
+}
+
+export function prioritizeJob(server: Server, id: string, priority: number, key = randomKey()) {
+  return patch(server, "jobs", [id], { priority }, key);
+}
+
+/** Null: it may start at once. */
+export function scheduleJob(server: Server, id: string, not_before: string | null, key = randomKey()) {
+  return patch(server, "jobs", [id], { not_before }, key);
+}
+
 export function cancelAssignments(server: Server, ids: readonly string[], key = randomKey()) {
   return patch(server, "job_assignments", ids, { status: "cancelled" }, key);
 }

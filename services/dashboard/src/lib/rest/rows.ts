@@ -53,7 +53,7 @@ export type EventRow = Omit<WithJson<RestEvents, { data: Json }>, "trace">;
 
 /** Why something waits: what must pass first is named first. */
 export interface Explanation {
-  readonly about: "assignment" | "job" | "device";
+  readonly about: "assignment" | "job" | "device" | "render" | "test" | "reminder";
   readonly id: string;
   readonly status: string;
   readonly reasons: readonly Reason[];

@@ -6,6 +6,9 @@ export const ACTIONS = [
   "change-job",
   "cancel-assignment",
   "reset-device",
+  "register-device",
+  "move-device",
+  "handle-alerts",
   "change-pc",
   "create-render",
   "change-render",
@@ -16,11 +19,14 @@ export const ACTIONS = [
   "see-alarms",
   "manage-accounts",
   "change-users",
+  "see-audit",
+  "erase",
+  "manage-keys",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** What only administrators may. */
-const OFFICE: readonly Action[] = ["manage-accounts", "change-users"];
+const OFFICE: readonly Action[] = ["manage-accounts", "change-users", "see-audit", "erase", "manage-keys"];
 
 const TABLE: Record<Role, readonly Action[]> = {
   admin: ACTIONS,

@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp, useIsReading, useLive } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useOverlaid } from "@/app/use-rows";
-import { alertAdvice, alertTitle } from "@/farm/alert-text";
+import { alertAdvice, alertSubject, alertTitle } from "@/farm/alert-text";
 import { byRaised, useOpenAlerts } from "@/farm/open-alerts";
 import { useText } from "@/lib/i18n/i18n";
 import { alertKey } from "@/lib/live/fleet";
@@ -21,6 +22,7 @@ import { Icon } from "@/ui/icon";
 import { Page } from "@/ui/page";
 import { Empty, Loading, Unread } from "@/ui/states";
 import { WayElsewhere } from "./elsewhere";
+import { HandleAlert, Handled } from "./handled";
 
 const PAST_MAX = 200;
 
@@ -28,20 +30,32 @@ export function Alerts(): ReactNode {
   const t = useText();
   const { past } = useSearch({ from: "/inside/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
+  const isPast = usePast() !== null;
   usePageTitle(t.alerts.title);
   return (
     <Page
       title={t.alerts.title}
       tools={
-        <Segmented
-          label={t.alerts.title}
-          value={past ? "past" : "open"}
-          choices={[
-            { value: "open", label: t.alerts.open },
-            { value: "past", label: t.alerts.past },
-          ]}
-          onChange={(value) => void navigate({ search: value === "past" ? { past: true } : {}, replace: true })}
-        />
+        <>
+          <Segmented
+            label={t.alerts.title}
+            value={past ? "past" : "open"}
+            choices={[
+              { value: "open", label: t.alerts.open },
+              { value: "past", label: t.alerts.past },
+            ]}
+            onChange={(value) => void navigate({ search: value === "past" ? { past: true } : {}, replace: true })}
+          />
+          {!isPast && (
+            <ExportButton
+              of={t.alerts.title}
+              what={() => ({
+                relation: "alerts",
+                query: { resolved_at: past ? "not.is.null" : "is.null", order: "raised_at.desc" },
+              })}
+            />
+          )}
+        </>
       }
     >
       <div className="page-body">{past ? <Past /> : <Open />}</div>
@@ -104,6 +118,8 @@ function Alert({ alert }: { alert: AlertRow }): ReactNode {
   const now = useNow(5_000);
   const isOpen = alert.resolved_at === null;
   const advice = alertAdvice(t, alert.kind);
+  const { fleet } = useLive();
+  const subject = alertSubject(fleet, alert);
   return (
     <article className="card flex gap-3 px-4 py-3 max-sm:flex-wrap">
       <Icon
@@ -111,12 +127,17 @@ function Alert({ alert }: { alert: AlertRow }): ReactNode {
         className={`mt-0.5 size-5 ${isOpen ? "text-error-ink" : "text-ink-3"}`}
       />
       <div className="min-w-0 flex-1">
-        <h2 className="font-medium">{alertTitle(t, alert.kind)}</h2>
+        <h2 className="font-medium">
+          {alertTitle(t, alert.kind)}
+          {subject !== null && <span className="font-normal text-ink-2"> · {subject}</span>}
+        </h2>
         <p className="text-sm break-words text-ink-2">{alert.message}</p>
         {isOpen && advice !== null && <p className="mt-1.5 text-sm text-ink-3">{advice}</p>}
         {isOpen && alert.until !== null && (
           <p className="text-sm text-ink-3">{t.alerts.until(format.moment(alert.until))}</p>
         )}
+        <Handled alert={alert} />
+        <HandleAlert alert={alert} />
       </div>
       <div className="flex shrink-0 flex-col items-end justify-between gap-2 max-sm:basis-full max-sm:flex-row max-sm:items-center">
         <span className="text-sm text-ink-3" title={format.full(alert.raised_at)}>

@@ -3,14 +3,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePageTitle } from "@/app/page-title";
 import { useChange } from "@/app/use-change";
 import { useOverlaid, useReadAfter } from "@/app/use-rows";
-import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { type CleanupRunRow, RUN_COLUMNS, TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
+import { sortText } from "@/lib/sort/sort";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
 import { Segmented } from "@/ui/field";
@@ -25,8 +26,9 @@ import { Runs } from "./runs";
 import { type AnalysesSearch, SHOWS } from "./search";
 import { isShown, standingOf, type Timeouts, timeoutsOf } from "./standing";
 import { TestPanel } from "./test-panel";
-import { Tests } from "./tests";
+import { Tests, testsExport } from "./tests";
 import { UserPanel } from "./user-panel";
+import { useAnalysesText } from "./words";
 
 /** Tests are shown with what users they are of, which is not told with them. */
 const KEYS = [["tests"], ["tests-under-way"], ["ledger"], ["analysis-user"]];
@@ -44,7 +46,7 @@ const RUNS: ListOf<CleanupRunRow> = {
 };
 
 export function Analyses(): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const { client } = useApp();
   const search = useSearch({ from: "/inside/analyses" });
   usePageTitle(t.analyses.title);
@@ -92,11 +94,17 @@ export function Analyses(): ReactNode {
           <Part
             title={t.analyses.runs}
             aside={
-              <RunNow
-                isAsking={search.clean === true}
-                ask={(isAsking) => change({ clean: isAsking || undefined })}
-                openRun={openRun}
-              />
+              <div className="flex flex-wrap gap-2">
+                <RunNow
+                  isAsking={search.clean === true}
+                  ask={(isAsking) => change({ clean: isAsking || undefined })}
+                  openRun={openRun}
+                />
+                <ExportButton
+                  of={t.analyses.runs}
+                  what={() => ({ relation: "cleanup_runs", query: { order: "started_at.desc" } })}
+                />
+              </div>
             }
           >
             {runs.data === undefined ? <Unread of={runs} /> : <Runs runs={known} current={search.run} open={openRun} />}
@@ -117,10 +125,17 @@ export function Analyses(): ReactNode {
                   className="w-52 max-sm:grow"
                   onChange={(q) => change({ q: q || undefined })}
                 />
+                <ExportButton of={t.analyses.tests} what={() => testsExport(search)} />
               </div>
             }
           >
-            <Tests search={search} timeouts={timeouts} openTest={openTest} openUser={openUser} />
+            <Tests
+              search={search}
+              timeouts={timeouts}
+              openTest={openTest}
+              openUser={openUser}
+              changeSort={(sort) => change({ order: sortText(sort) })}
+            />
           </Part>
         </div>
       </div>
@@ -129,7 +144,7 @@ export function Analyses(): ReactNode {
 }
 
 function Figures({ runs, timeouts }: { runs: readonly CleanupRunRow[] | undefined; timeouts: Timeouts }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
   const now = useNow(5_000);
   const { client } = useApp();

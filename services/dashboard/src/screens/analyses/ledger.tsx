@@ -1,9 +1,9 @@
 /** What a user was given, charged and given back: every line of it, with what was left after it. */
 import type { ReactNode } from "react";
-import type { Dictionary } from "@/lib/i18n/en";
-import { useText } from "@/lib/i18n/i18n";
+import { useActors } from "@/farm/actors";
 import type { LedgerRow } from "@/lib/rest/analysis-rows";
 import { useFormat } from "@/lib/time/format";
+import { type AnalysesText, useAnalysesText } from "./words";
 
 export function Ledger({
   lines,
@@ -12,8 +12,9 @@ export function Ledger({
   lines: readonly LedgerRow[];
   openTest?: ((id: string) => void) | undefined;
 }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
+  const nameOf = useActors();
   if (lines.length === 0) return <p className="text-sm text-ink-3">{t.analyses.noLedger}</p>;
   return (
     <table aria-label={t.analyses.ledger} className="w-full table-fixed border-collapse text-sm">
@@ -51,7 +52,7 @@ export function Ledger({
               ) : (
                 kindText(t, line)
               )}
-              <span className="text-ink-3"> · {line.by}</span>
+              <span className="text-ink-3"> · {nameOf(line.by)}</span>
             </td>
             <td className={`py-1.5 text-right font-medium ${line.amount < 0 ? "text-error-ink" : "text-online-ink"}`}>
               {signed(line.amount, format.number)}
@@ -69,7 +70,7 @@ export function signed(amount: number, number: (n: number) => string): string {
   return amount < 0 ? `−${number(-amount)}` : `+${number(amount)}`;
 }
 
-function kindText(t: Dictionary, line: LedgerRow): string {
+function kindText(t: AnalysesText, line: LedgerRow): string {
   const { kinds } = t.analyses;
   return Object.hasOwn(kinds, line.kind) ? kinds[line.kind as keyof typeof kinds] : line.kind;
 }

@@ -5,8 +5,8 @@ import { Confirm } from "@/app/confirm";
 import { useApp, useMay } from "@/app/context";
 import { usePast } from "@/app/past";
 import type { CleanupDone } from "@/lib/api/schema";
-import { useText } from "@/lib/i18n/i18n";
 import { Button } from "@/ui/button";
+import { useAnalysesText } from "./words";
 
 interface RunNowProps {
   readonly isAsking: boolean;
@@ -15,7 +15,7 @@ interface RunNowProps {
 }
 
 export function RunNow({ isAsking, ask, openRun }: RunNowProps): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const { client, toasts } = useApp();
   const mayRun = useMay("run-cleanup");
   const isPast = usePast() !== null;

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
-import { useText } from "@/lib/i18n/i18n";
+import { useActors } from "@/farm/actors";
 import { type CleanupRunRow, type CleanupTestRow, RUN_COLUMNS } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
@@ -10,6 +10,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { timeoutsOf } from "./standing";
+import { useAnalysesText } from "./words";
 
 const TESTS_MAX = 1_000;
 
@@ -21,8 +22,9 @@ interface RunPanelProps {
 }
 
 export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
+  const nameOf = useActors();
   const { client } = useApp();
   const read = useQuery({
     queryKey: ["cleanup-runs", id],
@@ -47,7 +49,7 @@ export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNo
       <Section title={t.common.details}>
         <Facts
           facts={[
-            [t.analyses.trigger, `${t.analyses.triggers[run.trigger]} (${run.by})`],
+            [t.analyses.trigger, `${t.analyses.triggers[run.trigger]} (${nameOf(run.by)})`],
             run.scheduled_for !== null && [t.analyses.dueAt, format.full(run.scheduled_for)],
             [t.analyses.lookedFor, t.analyses.olderThan(format.duration(timeouts.otherwiseMs))],
             tiers.length > 0 && [t.analyses.tiers, tiers.join(", ")],
@@ -66,7 +68,7 @@ export function RunPanel({ id, known, openTest, close }: RunPanelProps): ReactNo
 }
 
 function Found({ run, openTest }: { run: CleanupRunRow; openTest: (id: string) => void }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const { client } = useApp();
   const answer = useQuery({
     queryKey: ["cleanup-runs", run.id, "tests", run.status],

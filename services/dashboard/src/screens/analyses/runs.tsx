@@ -1,6 +1,5 @@
 /** Cleanups: when each ran, and what it found. */
 import { type ReactNode, useState } from "react";
-import { useText } from "@/lib/i18n/i18n";
 import type { CleanupRunRow } from "@/lib/rest/analysis-rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
@@ -8,6 +7,7 @@ import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { More } from "@/ui/more";
 import { Empty } from "@/ui/states";
 import { Badge } from "@/ui/status";
+import { useAnalysesText } from "./words";
 
 /** The last ones say how it goes; who wants to know more asks. */
 const FIRST_SHOWN = 4;
@@ -21,7 +21,7 @@ export function Runs({
   current: string | undefined;
   open: (id: string) => void;
 }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
   const [isAll, setIsAll] = useState(false);
   if (runs.length === 0) return <Empty isSmall title={t.analyses.noRuns} hint={t.analyses.noRunsHint} />;

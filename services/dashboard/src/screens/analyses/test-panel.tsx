@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
 import { EventsLink } from "@/farm/events-link";
-import { useText } from "@/lib/i18n/i18n";
+import { WorkWhy } from "@/farm/work-why";
 import { type LedgerRow, TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
 import { rows } from "@/lib/rest/read";
 import { useFormat } from "@/lib/time/format";
@@ -13,6 +13,7 @@ import { Unread } from "@/ui/states";
 import { Ledger } from "./ledger";
 import { standingOf, type Timeouts, timeoutOf } from "./standing";
 import { StandingBadge } from "./tests";
+import { useAnalysesText } from "./words";
 
 interface TestPanelProps {
   readonly id: string;
@@ -25,7 +26,7 @@ interface TestPanelProps {
 const LINK = "rounded text-left break-all underline-offset-2 hover:underline";
 
 export function TestPanel({ id, timeouts, openUser, openRun, close }: TestPanelProps): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
   const now = useNow(1_000);
   const { client } = useApp();
@@ -87,6 +88,7 @@ export function TestPanel({ id, timeouts, openUser, openRun, close }: TestPanelP
           {t.analyses.skipReasons[data.skipped] ?? data.skipped}
         </p>
       )}
+      <WorkWhy of={`tests/${id}`} />
       <Section title={t.common.details} aside={<EventsLink entity={id}>{t.analyses.events}</EventsLink>}>
         <Facts facts={facts} />
       </Section>

@@ -1,9 +1,10 @@
 /** Tests, newest first; of those that are stalled the oldest. */
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { asRead, useLivePages } from "@/app/use-rows";
-import { useText } from "@/lib/i18n/i18n";
+import type { Exported } from "@/lib/export/export";
 import { type ListOf, newestFirst } from "@/lib/live/overlay";
 import { TEST_COLUMNS, type TestRow } from "@/lib/rest/analysis-rows";
+import { orderOf, type Sort, sortIn } from "@/lib/sort/sort";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
@@ -11,8 +12,9 @@ import { type Column, DataTable, RowButton } from "@/ui/data-table";
 import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
-import type { AnalysesSearch } from "./search";
+import { type AnalysesSearch, TEST_SORTS } from "./search";
 import { isShown, type Standing, standingOf, type Timeouts, testsFilter } from "./standing";
+import { useAnalysesText } from "./words";
 
 export const TONES: Record<Standing, Tone> = {
   processing: "busy",
@@ -24,7 +26,7 @@ export const TONES: Record<Standing, Tone> = {
 };
 
 export function StandingBadge({ standing }: { standing: Standing }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   return <Badge tone={TONES[standing]}>{t.analyses.standings[standing]}</Badge>;
 }
 
@@ -45,21 +47,33 @@ interface TestsProps {
   readonly timeouts: Timeouts;
   readonly openTest: (id: string) => void;
   readonly openUser: (id: string) => void;
+  readonly changeSort: (sort: Sort | undefined) => void;
 }
 
-export function Tests({ search, timeouts, openTest, openUser }: TestsProps): ReactNode {
-  const t = useText();
+/** What an export of the tests has. Which of those under way are stalled depends on the time, so it has all of them. */
+export function testsExport(search: AnalysesSearch): Exported {
+  const filter = testsFilter(search.show ?? "all", search.q ?? "");
+  return { relation: "saju_tests", query: { ...filter, order: orderOf(sortIn(search.order, TEST_SORTS)) } };
+}
+
+export function Tests({ search, timeouts, openTest, openUser, changeSort }: TestsProps): ReactNode {
+  const t = useAnalysesText();
   const format = useFormat();
   const now = useNow(5_000);
   const show = search.show ?? "all";
   const filter = testsFilter(show, useDeferredValue(search.q ?? ""));
   const isOldestFirst = show === "stalled";
+  const sort = useMemo(() => {
+    const asked = sortIn(search.order, TEST_SORTS);
+    return asked && { ...asked, isNullable: false };
+  }, [search.order]);
   const { answer, found: tests } = useLivePages<TestRow, TestRow>("saju_tests", {
     queryKey: ["tests", filter, isOldestFirst],
     query: { select: TEST_COLUMNS, ...filter },
     list: useMemo(() => testsList(isOldestFirst), [isOldestFirst]),
     shownAs: asRead,
     isOldestFirst,
+    sort,
   });
   if (tests === undefined) return <Unread of={answer} />;
   const found = tests.filter((test) => isShown(show, standingOf(test, timeouts, now)));
@@ -82,6 +96,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
     {
       id: "user",
       header: t.analyses.user,
+      sort: { by: "user_id" },
       className: "w-[24%]",
       cell: (test) => <RowButton onClick={() => openUser(test.user_id)}>{test.user_id}</RowButton>,
     },
@@ -119,6 +134,7 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
     {
       id: "began",
       header: t.analyses.began,
+      sort: { by: "created_at", isDownFirst: true },
       className: "w-32 text-right text-ink-3",
       cell: (test) => <Ago at={test.created_at} />,
     },
@@ -132,7 +148,14 @@ export function Tests({ search, timeouts, openTest, openUser }: TestsProps): Rea
 
   return (
     <>
-      <DataTable label={t.analyses.tests} columns={columns} rows={found} current={search.test} open={openTest} />
+      <DataTable
+        label={t.analyses.tests}
+        columns={columns}
+        rows={found}
+        current={search.test}
+        open={openTest}
+        sorting={{ sort, change: changeSort }}
+      />
       <NextPage of={answer} />
     </>
   );

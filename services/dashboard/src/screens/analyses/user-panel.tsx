@@ -2,7 +2,6 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp, useMay } from "@/app/context";
-import { useText } from "@/lib/i18n/i18n";
 import type { LedgerRow, UserRow } from "@/lib/rest/analysis-rows";
 import { withBody } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
@@ -15,6 +14,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { Ledger, signed } from "./ledger";
+import { useAnalysesText } from "./words";
 
 const PAGE = 50;
 const GRANT_MAX = 1_000_000;
@@ -27,7 +27,7 @@ interface UserPanelProps {
 }
 
 export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const format = useFormat();
   const { client } = useApp();
   const mayChange = useMay("change-users");
@@ -76,7 +76,7 @@ export function UserPanel({ id, openTest, close }: UserPanelProps): ReactNode {
 }
 
 function Lines({ id, openTest }: { id: string; openTest: (id: string) => void }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const { client } = useApp();
   const answer = useInfiniteQuery({
     queryKey: ["ledger", id],
@@ -106,7 +106,7 @@ function Lines({ id, openTest }: { id: string; openTest: (id: string) => void })
 
 /** What administrators can do for a user: give tests, freeze, unfreeze. */
 function Office({ user }: { user: UserRow }): ReactNode {
-  const t = useText();
+  const t = useAnalysesText();
   const { client, toasts } = useApp();
   const [text, setText] = useState(GRANT_FIRST);
   const wanted = Number(text);

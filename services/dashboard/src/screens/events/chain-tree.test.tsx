@@ -57,7 +57,8 @@ afterEach(() => {
 const asked = (one: Event) => page.given.server.to(path(one)).length;
 
 test("the command, what came before, and its effects are there at once", () => {
-  expect(page.text).toContain("user:kim");
+  expect(page.text).toContain("Person kim");
+  expect(document.querySelector("[title='user:kim']")).not.toBeNull();
   expect(page.text).toContain("JobCreated");
   expect(page.text).toContain("JobActivated");
   expect(document.querySelector("[aria-current=true]")?.textContent).toContain("AttemptCreated");

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { Actor } from "@/farm/actors";
 import { useNames } from "@/farm/names";
 import { shortId } from "@/farm/short-id";
 import { get } from "@/lib/api/get";
@@ -107,7 +108,7 @@ function Command({ place, depth, ...opening }: Opening & { place: string; depth:
           {t.events.cause} {shortId(command.id)}
         </span>
         <span className="min-w-0 flex-1 truncate text-ink-3" title={command.by}>
-          {command.by}
+          <Actor by={command.by} />
         </span>
         <time className="shrink-0 text-xs text-ink-3" dateTime={command.at} title={format.full(command.at)}>
           {format.clock(command.at)}

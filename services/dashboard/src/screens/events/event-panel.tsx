@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useApp } from "@/app/context";
+import { Actor } from "@/farm/actors";
 import { Cause } from "@/farm/code";
 import { get } from "@/lib/api/get";
 import { useText } from "@/lib/i18n/i18n";
@@ -63,7 +64,13 @@ export function EventPanel({ place, known, showEntity, open, close }: EventPanel
                 {event.place}
               </span>,
             ],
-            [t.events.by, event.by],
+            [
+              t.events.by,
+              <span key="by" className="flex items-center">
+                <Actor by={event.by} />
+                <CopyButton text={event.by} />
+              </span>,
+            ],
             [
               t.events.cause,
               <span key="c" className="font-mono text-xs break-all">

@@ -2,17 +2,20 @@
 import { useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { useApp, useLive } from "@/app/context";
+import { useApp, useLive, useSignedIn } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { useChange } from "@/app/use-change";
 import { useDetachedUntil } from "@/app/use-detached";
+import { useActors } from "@/farm/actors";
 import { useNames } from "@/farm/names";
 import { shortId } from "@/farm/short-id";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
 import { EventFeed } from "@/lib/live/event-feed";
 import type { Tail } from "@/lib/live/tail";
+import { SavedSearches } from "@/lib/preferences/saved-searches";
 import { useObservable } from "@/lib/react/use-observable";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
@@ -24,9 +27,13 @@ import { SearchBox } from "@/ui/search-box";
 import { Empty, Loading } from "@/ui/states";
 import { aboutText, isOfKind, mentions, toneOf } from "./about";
 import { EventPanel } from "./event-panel";
-import { useOlder } from "./older";
+import { exportQuery, useOlder } from "./older";
+import { isWithin, spanOf } from "./range";
+import { RangeField } from "./range-field";
 import { fromHeard, fromRow, type ShownEvent } from "./rows";
+import { Saved } from "./saved";
 import { type EventsSearch, KINDS } from "./search";
+import { useEventsText } from "./words";
 
 /** So often the list moves. Faster, nobody could read it. */
 const MOVE_EVERY_MS = 1_000;
@@ -64,9 +71,10 @@ function useHeard(tail: Tail, isHeld: boolean, isMeant: (event: ShownEvent) => b
 }
 
 export function Events(): ReactNode {
-  const t = useText();
+  const t = useEventsText();
   const search = useSearch({ from: "/inside/events" });
   const names = useNames();
+  const nameOf = useActors();
   const [isHeld, setIsHeld] = useState(false);
   const feed = useFeed();
   const begin = useObservable(feed.begin);
@@ -75,16 +83,28 @@ export function Events(): ReactNode {
 
   const kind = search.kind ?? "all";
   const past = usePast();
-  const older = useOlder({ kind, entity: search.entity }, past === null ? begin : { at: past.at });
+  const { last, from, to, type, entity } = search;
+  // "The last hour" begins an hour before it was chosen, and goes on with what happens.
+  const span = useMemo(() => spanOf({ last, from, to }, past?.at ?? Date.now()), [last, from, to, past]);
+  const wish = useMemo(() => ({ kind, entity, type, ...span }), [kind, entity, type, span]);
+  const older = useOlder(wish, past === null ? begin : { at: past.at });
+  const { user } = useSignedIn();
+  const saved = useMemo(() => new SavedSearches("events", user.id), [user.id]);
+  const [isSaving, setIsSaving] = useState(false);
   const text = useDeferredValue(search.q ?? "")
     .trim()
     .toLowerCase();
   const isMeant = useCallback(
     (event: ShownEvent) =>
       isOfKind(event, kind) &&
+      (type === undefined || event.type === type) &&
+      isWithin(span, event.at) &&
       (search.entity === undefined || mentions(event.data, search.entity)) &&
-      (text === "" || `${event.type} ${event.by} ${aboutText(t, names, event.data)}`.toLowerCase().includes(text)),
-    [kind, search.entity, text, t, names],
+      (text === "" ||
+        `${event.type} ${event.by} ${nameOf(event.by)} ${aboutText(t, names, event.data)}`
+          .toLowerCase()
+          .includes(text)),
+    [kind, type, span, search.entity, text, t, names, nameOf],
   );
   const { events, news } = useHeard(feed.tail, isHeld, isMeant);
   const shown = useMemo(() => {
@@ -119,7 +139,11 @@ export function Events(): ReactNode {
   return (
     <Page
       title={t.events.title}
-      count={<span aria-live="off">{past !== null ? t.past.short : isHeld ? t.events.held(news) : t.live.live}</span>}
+      count={
+        <span aria-live="off">
+          {past !== null ? t.past.short : span.to !== null ? "" : isHeld ? t.events.held(news) : t.live.live}
+        </span>
+      }
       panel={
         search.event !== undefined && (
           <EventPanel
@@ -145,26 +169,34 @@ export function Events(): ReactNode {
             choices={KINDS.map((value) => ({ value, label: t.events.kinds[value] }))}
             onChange={(value) => change({ kind: value === "all" ? undefined : value })}
           />
+          <RangeField search={search} change={change} />
           <SearchBox
             value={search.q ?? ""}
             hint={t.events.searchHint}
             onChange={(q) => change({ q: q || undefined })}
           />
+          <Button icon="search" onClick={() => setIsSaving(true)}>
+            {t.searches.saved}
+          </Button>
+          <ExportButton
+            of={t.events.title}
+            what={() =>
+              // Only this page knows the names that its search box looks for, so it exports what it has found.
+              text === "" ? { relation: "events", query: exportQuery(wish) } : { name: "events", rows: shown }
+            }
+          />
         </>
       }
     >
+      {isSaving && <Saved saved={saved} search={search} close={() => setIsSaving(false)} />}
+      {type !== undefined && <Narrowed name={t.searches.type} said={type} clear={() => change({ type: undefined })} />}
       {search.entity !== undefined && (
-        <div className="flex items-center gap-2 border-b border-line px-6 py-2 text-sm max-sm:px-4">
-          <span className="text-ink-3">{t.events.about}</span>
-          <button
-            type="button"
-            className="flex items-center gap-1.5 rounded-full bg-accent-soft px-2.5 py-0.5 pointer-coarse:py-1.5"
-            aria-label={`${t.common.clear}: ${search.entity}`}
-            onClick={() => change({ entity: undefined })}
-          >
-            {entityName(names, search.entity)} <Icon name="close" className="size-3" />
-          </button>
-        </div>
+        <Narrowed
+          name={t.events.about}
+          said={entityName(names, search.entity)}
+          title={search.entity}
+          clear={() => change({ entity: undefined })}
+        />
       )}
       <List
         events={shown}
@@ -172,7 +204,14 @@ export function Events(): ReactNode {
         open={open}
         footer={
           <Older
-            isNarrow={text !== "" || kind !== "all" || search.entity !== undefined}
+            isNarrow={
+              text !== "" ||
+              kind !== "all" ||
+              search.entity !== undefined ||
+              type !== undefined ||
+              span.from !== null ||
+              span.to !== null
+            }
             isEmpty={shown.length === 0}
             isBusy={older.isFetching}
             isOver={older.data !== undefined && !older.hasNextPage}
@@ -182,6 +221,24 @@ export function Events(): ReactNode {
         }
       />
     </Page>
+  );
+}
+
+/** What the list is narrowed to, and the way out of it. */
+function Narrowed(props: { name: string; said: string; title?: string; clear: () => void }): ReactNode {
+  const t = useText();
+  return (
+    <div className="flex items-center gap-2 border-b border-line px-6 py-2 text-sm max-sm:px-4">
+      <span className="text-ink-3">{props.name}</span>
+      <button
+        type="button"
+        className="flex items-center gap-1.5 rounded-full bg-accent-soft px-2.5 py-0.5 pointer-coarse:py-1.5"
+        aria-label={`${t.common.clear}: ${props.title ?? props.said}`}
+        onClick={props.clear}
+      >
+        {props.said} <Icon name="close" className="size-3" />
+      </button>
+    </div>
   );
 }
 
@@ -201,6 +258,7 @@ function List(props: {
   const t = useText();
   const format = useFormat();
   const names = useNames();
+  const nameOf = useActors();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: props.events.length,
@@ -253,7 +311,7 @@ function List(props: {
                 </td>
                 <td className="truncate px-3 text-ink-2 max-sm:pr-4">{aboutText(t, names, event.data)}</td>
                 <td className="truncate px-3 pr-6 text-ink-3 max-md:hidden" title={event.by}>
-                  {event.by}
+                  {nameOf(event.by)}
                 </td>
               </tr>
             );

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Server } from "@/lib/rest/read";
 import type { EventRow } from "@/lib/rest/rows";
-import { lookBack, type Place } from "./older";
+import { exportQuery, lookBack, type Place } from "./older";
 
 const NOW = Date.parse("2026-11-16T12:00:00Z");
 
@@ -43,6 +43,35 @@ describe("looking back", () => {
     const found = await lookBack(server, { kind: "all", entity: undefined }, { until: NOW, windowMs: 600_000 });
     expect(found.events).toHaveLength(1);
     expect(server.asked.length).toBeLessThan(8);
+  });
+
+  test("a range of time has an end on both sides, and nothing before it is asked for", async () => {
+    const server = given([60, 3600, 2 * 3600, 90 * 60]);
+    const from = NOW - 100 * 60_000;
+    const wish = { kind: "all", entity: undefined, from, to: NOW - 30 * 60_000 } as const;
+    const seen: number[] = [];
+    let next: Place | null = { until: wish.to, windowMs: 600_000 };
+    while (next !== null) {
+      const found = await lookBack(server, wish, next);
+      seen.push(...found.events.map((event) => event.n));
+      next = found.next;
+    }
+    expect(seen).toEqual([1, 3]);
+    const since = server.asked.map((path) => /at\.gte\.([^,]*)/.exec(decodeURIComponent(path))?.[1] ?? "");
+    expect(since.every((at) => Date.parse(at) >= from)).toBe(true);
+  });
+
+  test("an export asks for all of it at once, with the same filters", () => {
+    const wish = { kind: "devices", entity: "D1", type: "DeviceCameOnline", from: NOW, to: null } as const;
+    expect(exportQuery(wish)).toEqual({
+      and: "(at.gte.2026-11-16T12:00:00.000Z)",
+      context: "eq.fleet",
+      or: "(type.like.Device*,type.like.Pc*)",
+      type: "eq.DeviceCameOnline",
+      entities: "cs.{D1}",
+      order: "at.desc,context.desc,seq.desc,line.desc",
+    });
+    expect(exportQuery({ kind: "all", entity: undefined })["and"]).toBeUndefined();
   });
 
   test("what is wanted is asked of the server", async () => {

@@ -28,6 +28,11 @@ interface Found {
 export interface OlderWish {
   readonly kind: Kind;
   readonly entity: string | undefined;
+  readonly type?: string | undefined;
+  /** Not before this, in milliseconds since 1970. */
+  readonly from?: number | null;
+  /** Before this. */
+  readonly to?: number | null;
 }
 
 export async function lookBack(
@@ -36,9 +41,11 @@ export async function lookBack(
   from: Place,
   options: ReadOptions = {},
 ): Promise<Found> {
+  const oldest = Math.max(wish.from ?? 0, Date.now() - HORIZON_MS);
   let { until, windowMs } = from;
+  if (until <= oldest) return { events: [], next: null };
   for (let look = 0; look < WINDOWS_MAX; look++) {
-    const since = until - windowMs;
+    const since = Math.max(until - windowMs, wish.from ?? 0);
     const events = await rows<EventRow>(server, "events", query(wish, since, until), options);
     const last = events.at(-1);
     if (events.length === PAGE && last !== undefined) {
@@ -46,8 +53,8 @@ export async function lookBack(
     }
     until = since;
     windowMs *= 2;
+    if (until <= oldest) return { events, next: null };
     if (events.length > 0) return { events, next: { until, windowMs } };
-    if (until < Date.now() - HORIZON_MS) return { events, next: null };
   }
   return { events: [], next: { until, windowMs } };
 }
@@ -55,10 +62,28 @@ export async function lookBack(
 function query(wish: OlderWish, since: number, until: number): Query {
   return {
     and: `(at.gte.${new Date(since).toISOString()},at.lt.${new Date(until).toISOString()})`,
-    ...kindFilter(wish.kind),
-    ...(wish.entity === undefined ? {} : { entities: `cs.{${wish.entity}}` }),
-    order: "at.desc,context.desc,seq.desc,line.desc",
+    ...wishFilter(wish),
+    order: ORDER,
     limit: PAGE,
+  };
+}
+
+const ORDER = "at.desc,context.desc,seq.desc,line.desc";
+
+/** All events that are wished for, at once. */
+export function exportQuery(wish: OlderWish): Query {
+  const ends = [
+    ...(wish.from == null ? [] : [`at.gte.${new Date(wish.from).toISOString()}`]),
+    ...(wish.to == null ? [] : [`at.lt.${new Date(wish.to).toISOString()}`]),
+  ];
+  return { ...(ends.length === 0 ? {} : { and: `(${ends.join(",")})` }), ...wishFilter(wish), order: ORDER };
+}
+
+function wishFilter(wish: OlderWish): Query {
+  return {
+    ...kindFilter(wish.kind),
+    ...(wish.type === undefined ? {} : { type: `eq.${wish.type}` }),
+    ...(wish.entity === undefined ? {} : { entities: `cs.{${wish.entity}}` }),
   };
 }
 
@@ -70,7 +95,10 @@ export function useOlder(wish: OlderWish, before: Begin | null) {
   const { client } = useApp();
   return useInfiniteQuery({
     queryKey: ["older-events", wish, before],
-    initialPageParam: { until: untilOf(before), windowMs: FIRST_WINDOW_MS } as Place,
+    initialPageParam: {
+      until: Math.min(untilOf(before), wish.to ?? Number.POSITIVE_INFINITY),
+      windowMs: FIRST_WINDOW_MS,
+    } as Place,
     queryFn: ({ pageParam }) => lookBack(client, wish, pageParam, { minPosition: before?.minPosition }),
     enabled: before !== null,
     getNextPageParam: (found) => found.next,

@@ -3,10 +3,12 @@ import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp, useLive, useMay } from "@/app/context";
+import { useDialog } from "@/app/dialog-host";
 import { usePast } from "@/app/past";
 import { Cause, codeText } from "@/farm/code";
 import { EventsLink } from "@/farm/events-link";
 import { useJobTitles } from "@/farm/names";
+import { useOperateText } from "@/farm/operate-words";
 import { Why } from "@/farm/why";
 import { useText } from "@/lib/i18n/i18n";
 import { type Device, shownAs } from "@/lib/live/fleet";
@@ -22,6 +24,7 @@ import { Badge, PhaseBadge, ShownBadge } from "@/ui/status";
 import { useDeviceRuns } from "./device-history";
 import { Evidence } from "./evidence";
 import { Gantt } from "./gantt";
+import { MovePhones } from "./move";
 import { type Run, toneOfRun } from "./runs";
 
 const RUNS_SHOWN = 30;
@@ -43,7 +46,12 @@ export function DevicePanel({ id, close }: { id: string; close: () => void }): R
       title={device.serial}
       badge={<ShownBadge shown={shownAs(device)} />}
       subtitle={`${device.pc} · ${device.group}`}
-      actions={device.errorCode !== null && <Reset device={device} />}
+      actions={
+        <>
+          {device.errorCode !== null && <Reset device={device} />}
+          <Move device={device} />
+        </>
+      }
       close={close}
     >
       <State device={device} />
@@ -55,7 +63,7 @@ export function DevicePanel({ id, close }: { id: string; close: () => void }): R
         {history.data === undefined ? <Unread of={history} /> : <Gantt key={id} runs={history.data} />}
       </Section>
       <Section title={t.device.history} aside={<EventsLink entity={id}>{t.device.events}</EventsLink>}>
-        <Runs runs={history.data?.slice(0, RUNS_SHOWN) ?? []} />
+        <Runs device={device} runs={history.data?.slice(0, RUNS_SHOWN) ?? []} />
       </Section>
     </SidePanel>
   );
@@ -127,7 +135,7 @@ function InHand({ device }: { device: Device }): ReactNode {
   );
 }
 
-function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
+function Runs({ device, runs }: { device: Device; runs: readonly Run[] }): ReactNode {
   const t = useText();
   const format = useFormat();
   const now = useNow(10_000);
@@ -164,10 +172,22 @@ function Runs({ runs }: { runs: readonly Run[] }): ReactNode {
           <span className="text-right text-ink-3">
             {run.startedAt !== null && format.duration((run.endedAt ?? now) - run.startedAt)}
           </span>
-          <Evidence run={run} />
+          <Evidence run={run} device={device} />
         </li>
       ))}
     </ol>
+  );
+}
+
+function Move({ device }: { device: Device }): ReactNode {
+  const t = useOperateText();
+  const mayMove = useMay("move-device");
+  const show = useDialog();
+  if (!mayMove) return null;
+  return (
+    <Button icon="pc" onClick={() => show((close) => <MovePhones ids={[device.id]} close={close} />)}>
+      {t.operate.move}
+    </Button>
   );
 }
 

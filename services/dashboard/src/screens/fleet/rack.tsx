@@ -1,6 +1,7 @@
 /** One PC as a rack of its phones. Drawn again when one of them changes, and only then. */
 import { type KeyboardEvent, memo, type ReactNode } from "react";
 import { useLive } from "@/app/context";
+import { useOperateText } from "@/farm/operate-words";
 import { useText } from "@/lib/i18n/i18n";
 import { type Assignment, type Device, shownAs } from "@/lib/live/fleet";
 import { useRow, useTopic } from "@/lib/live/hooks";
@@ -12,9 +13,11 @@ interface RackProps {
   readonly id: string;
   readonly wish: Wish;
   readonly selected: string | null;
+  /** Ids of its phones that are selected for an action, in one text: so a rack is drawn anew when they change. */
+  readonly chosen: string;
 }
 
-export const Rack = memo(function Rack({ id, wish, selected }: RackProps): ReactNode {
+export const Rack = memo(function Rack({ id, wish, selected, chosen }: RackProps): ReactNode {
   const { fleet } = useLive();
   const t = useText();
   const format = useFormat();
@@ -25,6 +28,7 @@ export const Rack = memo(function Rack({ id, wish, selected }: RackProps): React
   const inError = devices.filter((device) => device.errorCode !== null).length;
   const slots = Math.min(pc?.capacity ?? SLOTS, devices.length);
   const held = pc?.heldUntil ?? null;
+  const chosenIds = new Set(chosen === "" ? [] : chosen.split(" "));
   return (
     // biome-ignore lint/a11y/useSemanticElements: a set of form fields it is not
     <section role="group" aria-label={t.fleet.rack(id)} className="rack" data-held={held !== null}>
@@ -58,6 +62,7 @@ export const Rack = memo(function Rack({ id, wish, selected }: RackProps): React
             assignment={device.assignment === null ? undefined : fleet.assignments.get(device.assignment)}
             isDim={!isMeant(device, wish)}
             isSelected={device.id === selected}
+            isChosen={chosenIds.has(device.id)}
             isFirst={index === 0}
           />
         ))}
@@ -75,11 +80,13 @@ interface PhoneProps {
   readonly assignment: Assignment | undefined;
   readonly isDim: boolean;
   readonly isSelected: boolean;
+  readonly isChosen: boolean;
   readonly isFirst: boolean;
 }
 
-const Phone = memo(function Phone({ device, assignment, isDim, isSelected, isFirst }: PhoneProps): ReactNode {
-  const t = useText();
+const Phone = memo(function Phone(props: PhoneProps): ReactNode {
+  const { device, assignment, isDim, isSelected, isChosen, isFirst } = props;
+  const t = useOperateText();
   const shown = shownAs(device);
   const phase = assignment?.phase;
   return (
@@ -90,8 +97,9 @@ const Phone = memo(function Phone({ device, assignment, isDim, isSelected, isFir
       data-shown={shown}
       data-phase={phase}
       data-dim={isDim || undefined}
+      data-chosen={isChosen || undefined}
       aria-pressed={isSelected}
-      aria-label={`${device.serial}, ${t.shown[shown]}${phase === "running" ? `, ${assignment?.progress} %` : ""}`}
+      aria-label={`${device.serial}, ${t.shown[shown]}${phase === "running" ? `, ${assignment?.progress} %` : ""}${isChosen ? `, ${t.operate.isSelected}` : ""}`}
       tabIndex={isFirst || isSelected ? 0 : -1}
     >
       {shown === "busy" && (

@@ -1,9 +1,10 @@
 /** All racks, of which only those in sight are drawn. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, type ReactNode, useEffect, useReducer, useRef } from "react";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useReducer, useRef } from "react";
 import { useLive } from "@/app/context";
 import type { Density } from "@/lib/preferences/preferences";
 import { useWidth } from "@/lib/react/use-width";
+import { type How, howOf } from "./chosen";
 import { drawnNext, RACK_GAP, rackHeight, racksInRow } from "./layout";
 import { PhoneTip } from "./phone-tip";
 import { Rack } from "./rack";
@@ -20,11 +21,17 @@ interface RacksProps {
   readonly wish: Wish;
   readonly density: Density;
   readonly selected: string | null;
-  readonly openDevice: (id: string) => void;
+  readonly chosen: ReadonlySet<string>;
+  /** The PC that the open panel is about, itself or by its phone: its rack is in sight. */
+  readonly shownPc: string | null;
+  /** Whether every click selects. */
+  readonly isSelecting: boolean;
+  readonly onDevice: (id: string, how: How) => void;
   readonly openPc: (id: string) => void;
 }
 
-export function Racks({ pcs, wish, density, selected, openDevice, openPc }: RacksProps): ReactNode {
+export function Racks(props: RacksProps): ReactNode {
+  const { pcs, wish, density, selected, chosen, shownPc, isSelecting, onDevice, openPc } = props;
   const { fleet } = useLive();
   const scroller = useRef<HTMLDivElement>(null);
   const width = useWidth(scroller);
@@ -44,6 +51,13 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights follow from these
   useEffect(() => virtual.measure(), [virtual, density, perRow, pcs.length]);
+  // When a panel opens racks move, and what it is about may come from a link. Later somebody may scroll away.
+  const isLaidOut = width > 0;
+  const isKnown = shownPc !== null && isIn(pcs, shownPc);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: racks that come and go, or change places, move nobody
+  useEffect(() => {
+    if (isLaidOut && isKnown) virtual.scrollToIndex(Math.floor(pcs.indexOf(shownPc) / perRow), { align: "auto" });
+  }, [virtual, shownPc, isLaidOut, isKnown, perRow]);
   // Side by side under one parent, not in rows: a rack that comes to stand elsewhere is moved, not made anew.
   const rackWidth = (width - 2 * edge - (perRow - 1) * RACK_GAP) / perRow;
   const spots = new Map(
@@ -58,14 +72,27 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
   /** One listener for all phones. */
   function onClick(event: MouseEvent): void {
     const target = (event.target as HTMLElement).closest<HTMLElement>("[data-device], [data-pc]");
-    if (target?.dataset["device"] !== undefined) openDevice(target.dataset["device"]);
+    if (target?.dataset["device"] !== undefined) onDevice(target.dataset["device"], howOf(event, isSelecting));
     else if (target?.dataset["pc"] !== undefined) openPc(target.dataset["pc"]);
+  }
+
+  /** x selects the phone that has the focus, Shift and x all up to it. */
+  function onKeyDown(event: KeyboardEvent): void {
+    const device = (event.target as HTMLElement).dataset["device"];
+    if (device === undefined || event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    onDevice(device, event.shiftKey ? "range" : "toggle");
   }
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons are in it
-    // biome-ignore lint/a11y/useKeyWithClickEvents: buttons turn keys into clicks
-    <div ref={scroller} className="racks min-h-0 flex-1 overflow-y-auto" data-density={density} onClick={onClick}>
+    <div
+      ref={scroller}
+      className="racks min-h-0 flex-1 overflow-y-auto"
+      data-density={density}
+      onClick={onClick}
+      onKeyDown={onKeyDown}
+    >
       <div className="relative" style={{ height: virtual.getTotalSize() }}>
         {drawn.map((pc) => (
           <div key={pc} className="absolute" style={{ ...spots.get(pc), width: rackWidth }}>
@@ -73,6 +100,14 @@ export function Racks({ pcs, wish, density, selected, openDevice, openPc }: Rack
               id={pc}
               wish={wish}
               selected={selected !== null && isIn(fleet.devicesOf(pc), selected) ? selected : null}
+              chosen={
+                chosen.size === 0
+                  ? ""
+                  : fleet
+                      .devicesOf(pc)
+                      .filter((id) => chosen.has(id))
+                      .join(" ")
+              }
             />
           </div>
         ))}

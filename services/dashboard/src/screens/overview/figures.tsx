@@ -10,14 +10,18 @@ import { useFormat } from "@/lib/time/format";
 import { Bar } from "@/ui/bar";
 import { Figure } from "@/ui/figure";
 import { Dot } from "@/ui/status";
+import { type Sums, sumFrom } from "./recorded";
+import { useRecorded } from "./use-series";
 
 const RATE_OVER_MIN = 5;
 const EVERY_MS = 500;
+const STEP_S = 15;
 const SLOTS_MAX = 20;
 
 export function Figures(): ReactNode {
   return (
-    <div className="grid grid-cols-2 gap-4 xl:grid-cols-[2fr_1fr_1fr_1fr]">
+    // In two columns the first one and the last one have a row of their own.
+    <div className="grid grid-cols-2 gap-4 xl:grid-cols-[2fr_1fr_1fr_1fr] max-xl:[&>:first-child]:col-span-2 max-xl:[&>:last-child]:col-span-2">
       <Phones />
       <Slots />
       <Rates />
@@ -38,16 +42,19 @@ function Phones(): ReactNode {
         <span className="text-sm text-ink-3">{format.number(fleet.devices.size)}</span>
       </div>
       <Bar parts={parts} total={fleet.devices.size} label={t.overview.phones} className="h-2.5" />
-      <ul className="flex flex-wrap justify-between gap-x-4 gap-y-1">
+      {/* Columns by the width of the card, not of the numbers: numbers that grow move nothing below. */}
+      <ul className="grid grid-cols-[repeat(auto-fit,minmax(4rem,1fr))] gap-x-3 gap-y-1">
         {SHOWN.map((shown) => (
           <li key={shown}>
             <Link
               to="/fleet"
               search={{ show: shown }}
-              className="flex items-center gap-1.5 text-sm underline-offset-2 hover:underline pointer-coarse:min-h-8"
+              className="flex flex-col text-sm underline-offset-2 hover:underline pointer-coarse:min-h-8"
             >
-              <Dot tone={shown} />
-              <span className="text-ink-3">{t.shown[shown]}</span>
+              <span className="flex items-center gap-1.5 text-ink-3">
+                <Dot tone={shown} />
+                {t.shown[shown]}
+              </span>
               <span className="font-medium">{format.number(fleet.shown[shown])}</span>
             </Link>
           </li>
@@ -55,6 +62,10 @@ function Phones(): ReactNode {
       </ul>
     </section>
   );
+}
+
+function sumOf({ completed, failed }: Sums): number {
+  return completed + failed;
 }
 
 function Slots(): ReactNode {
@@ -79,7 +90,12 @@ function Rates(): ReactNode {
   const t = useText();
   const format = useFormat();
   const { tally, now } = useTally();
-  const { completed, failed } = tally.sumSince(now - RATE_OVER_MIN * 60_000);
+  const read = useRecorded("15m");
+  const since = now - RATE_OVER_MIN * 60_000;
+  const heard = tally.sumSince(since);
+  const recorded = sumFrom(since / 1000, tally.series(now, STEP_S), STEP_S, read.data);
+  // This page has not heard all that was before it was opened, and the server records it up to a minute later.
+  const { completed, failed } = sumOf(recorded) > sumOf(heard) ? recorded : heard;
   const perMinute = (n: number) => format.number(Math.round((10 * n) / RATE_OVER_MIN) / 10);
   const span = t.overview.lastMinutes(RATE_OVER_MIN);
   return (

@@ -1,16 +1,21 @@
 /** The platform under the farm: how old the tables are that everything is read from, and whether somebody must look. */
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
+import { usePast } from "@/app/past";
 import type { System } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { BEHIND_IS_FINE, placeOf } from "@/screens/system/lag";
 import { useLooks, useSystem } from "@/screens/system/use-system";
 import { Chart, type ChartSeries } from "@/ui/chart";
+import { useChartText } from "@/ui/chart-text";
 import { Card } from "@/ui/page";
+import { Unread } from "@/ui/states";
 import { Dot } from "@/ui/status";
+import { joined } from "./recorded";
+import { useRange } from "./use-range";
+import { useDrawable, useRecorded } from "./use-series";
 
-const SHOWN_S = 900;
 const LINE_PX = 24;
 
 export function Platform({ height }: { height: number }): ReactNode {
@@ -40,25 +45,35 @@ export function Platform({ height }: { height: number }): ReactNode {
   );
 }
 
-function Lag({ height }: { height: number }): ReactNode {
-  const t = useText();
+export function Lag({ height }: { height: number }): ReactNode {
+  const t = useChartText();
   const format = useFormat();
+  const range = useRange();
+  const isPast = usePast() !== null;
+  const read = useRecorded();
+  const recorded = useDrawable(read.data);
   const looks = useLooks();
   const series = useMemo<ChartSeries[]>(() => [{ label: t.overview.worst, colour: "--online", kind: "line" }], [t]);
   const data = useMemo(() => {
-    const last = (looks.at(-1)?.at ?? Date.now()) / 1000;
-    const times = looks.map((look) => look.at / 1000);
-    // From where the others begin: what was before the first look is not known.
-    return [
-      [last - SHOWN_S, ...times],
-      [null, ...looks.map((look) => look.lagS)],
-    ] as never;
-  }, [looks]);
+    if (read.data === undefined) return [[], []] as never;
+    const { times, values } = joined(read.data, range === "15m" && !isPast ? looks : []);
+    return [times, values] as never;
+  }, [read.data, range, isPast, looks]);
+  if (read.data === undefined) {
+    return (
+      <div style={{ height }} className="flex flex-col justify-center">
+        <Unread of={read} />
+      </div>
+    );
+  }
   return (
     <Chart
-      label={t.overview.lagLabel}
+      label={t.charts.lagLabel(t.charts.over[range])}
       series={series}
       data={data}
+      stepS={recorded.stepS}
+      gaps={recorded.gaps}
+      marks={recorded.marks}
       height={height}
       least={1}
       format={(seconds) => `${format.number(seconds)} s`}

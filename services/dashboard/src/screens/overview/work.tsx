@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useIsReading } from "@/app/context";
 import { JobBar, JobCounters, JobPace } from "@/farm/job-progress";
-import { hasTurn, useOpenJobs } from "@/farm/open-jobs";
+import { hasTurn, isScheduled, useOpenJobs } from "@/farm/open-jobs";
+import { ScheduledBadge } from "@/farm/scheduled-badge";
 import { targetText } from "@/farm/target-text";
 import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
@@ -80,7 +81,7 @@ export function Waiting(): ReactNode {
                 <span className="w-4 shrink-0 text-right text-ink-3">{hasTurn(job) ? index + 1 : "–"}</span>
                 <span className="min-w-0 flex-1 truncate">{job.title ?? t.queue.untitled}</span>
                 <span className="shrink-0 text-xs text-ink-3">{format.ago(job.created_at, now)}</span>
-                {!hasTurn(job) && <JobBadge status="paused" />}
+                {isScheduled(job) ? <ScheduledBadge /> : !hasTurn(job) && <JobBadge status="paused" />}
               </Link>
             </li>
           ))}

@@ -1,8 +1,8 @@
 /** What went wrong: open alerts first, then what attempts failed with. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useIsReading } from "@/app/context";
-import { alertTitle } from "@/farm/alert-text";
+import { useIsReading, useLive } from "@/app/context";
+import { alertSubject, alertTitle } from "@/farm/alert-text";
 import { codeName, codeText } from "@/farm/code";
 import { useOpenAlerts } from "@/farm/open-alerts";
 import { useTally } from "@/farm/use-tally";
@@ -20,12 +20,13 @@ const CAUSES_SHOWN = 5;
 export function Wrong(): ReactNode {
   const t = useText();
   const isReading = useIsReading();
+  const { fleet } = useLive();
   const { tally, now } = useTally();
   const format = useFormat();
   const alerts = useOpenAlerts();
-  const failures = tally.failuresSince(now - WINDOW_S * 1000);
   const causes = new Map<string, number>();
-  for (const { code } of failures) causes.set(codeName(code), (causes.get(codeName(code)) ?? 0) + 1);
+  for (const [code, times] of tally.causesSince(now - WINDOW_S * 1000))
+    causes.set(codeName(code), (causes.get(codeName(code)) ?? 0) + times);
   const ranked = [...causes].sort(([, a], [, b]) => b - a).slice(0, CAUSES_SHOWN);
   const most = ranked[0]?.[1] ?? 1;
   return (
@@ -40,7 +41,9 @@ export function Wrong(): ReactNode {
           className="mb-2 flex items-start gap-2 rounded-md bg-error-soft px-2.5 py-1.5 text-sm text-error-ink hover:underline"
         >
           <Icon name="alerts" className="mt-0.5" />
-          <span className="min-w-0 flex-1">{alertTitle(t, alert.kind)}</span>
+          <span className="min-w-0 flex-1 break-words">
+            {[alertTitle(t, alert.kind), alertSubject(fleet, alert)].filter((part) => part !== null).join(" · ")}
+          </span>
           <span className="shrink-0 text-xs">{format.moment(alert.raised_at)}</span>
         </Link>
       ))}

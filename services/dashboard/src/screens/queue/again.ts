@@ -11,7 +11,7 @@ export type Where = "everywhere" | "failed";
 
 export function again(job: JobRow, devices: readonly string[] | null): NewJob {
   const target = devices === null ? job.target : { device_ids: devices };
-  return { ...fieldsOf(job), is_active: true, target };
+  return { ...fieldsOf(job), is_active: true, not_before: null, target };
 }
 
 /** Phones that it failed on for good. */

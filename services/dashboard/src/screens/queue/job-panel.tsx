@@ -3,9 +3,13 @@ import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useApp, useLive, useMay } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePast } from "@/app/past";
 import { Code } from "@/farm/code";
 import { JobBar, JobCounters, JobPace } from "@/farm/job-progress";
+import { isScheduled } from "@/farm/open-jobs";
+import { useOperateText } from "@/farm/operate-words";
+import { ScheduledBadge } from "@/farm/scheduled-badge";
 import { shortId } from "@/farm/short-id";
 import { targetText } from "@/farm/target-text";
 import { Why } from "@/farm/why";
@@ -25,7 +29,9 @@ import { Empty, Unread } from "@/ui/states";
 import { JobBadge, PhaseBadge } from "@/ui/status";
 import { isOpen, JobActions } from "./actions";
 import { reasonText } from "./history";
+import { Priority, RunNext } from "./order";
 import { RetryAssignment, RunAgain } from "./run-again";
+import { Schedule, StartNow } from "./schedule";
 import { type QueueSearch, STANDINGS } from "./search";
 
 type Standing = NonNullable<QueueSearch["at"]>;
@@ -55,7 +61,7 @@ function useJob(id: string) {
 }
 
 export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactNode {
-  const t = useText();
+  const t = useOperateText();
   const format = useFormat();
   const { job, read } = useJob(id);
   const isPast = usePast() !== null;
@@ -70,20 +76,36 @@ export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactN
   return (
     <SidePanel
       title={job.title ?? t.queue.untitled}
-      badge={<JobBadge status={job.status} />}
+      badge={isScheduled(job) ? <ScheduledBadge /> : <JobBadge status={job.status} />}
       subtitle={`${targetText(t, job.target)} · ${t.queue.created} ${format.moment(job.created_at)}`}
       close={close}
     >
       <div className="flex justify-end border-b border-line px-4 py-2 empty:hidden">
-        {isOpen(job) ? <JobActions job={job} /> : <RunAgain job={job} created={open} />}
+        {isOpen(job) ? (
+          <span className="flex flex-wrap justify-end gap-1">
+            <RunNext job={job} />
+            <StartNow job={job} />
+            <JobActions job={job} />
+          </span>
+        ) : (
+          <RunAgain job={job} created={open} />
+        )}
       </div>
       <Section title={t.queue.result} aside={<JobPace job={job} />}>
         <JobBar job={job} className="mb-2.5 h-2.5" />
         <JobCounters job={job} />
       </Section>
       {isOpen(job) && (
-        <Section title={t.queue.why}>
+        <Section title={job.status === "active" ? t.queue.whyShort : t.queue.why}>
           <Why subject={{ job_id: id }} />
+        </Section>
+      )}
+      {isOpen(job) && !isPast && (
+        <Section title={t.operate.turn}>
+          <div className="flex flex-col gap-4">
+            <Priority job={job} />
+            {job.status !== "active" && <Schedule job={job} />}
+          </div>
         </Section>
       )}
       <Section title={t.queue.settings}>
@@ -106,6 +128,7 @@ export function JobPanel({ id, at, showAt, open, close }: JobPanelProps): ReactN
             [t.queue.like, `${job.prob_like} %`],
             [t.queue.comment, `${job.prob_comment} %`],
             [t.queue.playlist, `${job.prob_playlist} %`],
+            (!isOpen(job) || isPast) && job.priority !== 0 && [t.operate.priority, job.priority],
             job.needs.length > 0 && [t.device.capabilities, t.queue.needs(job.needs.join(", "))],
             job.activated_at !== null && [t.queue.started, format.full(job.activated_at)],
             job.ended_at !== null && [t.queue.ended, `${format.full(job.ended_at)} ${reasonText(t, job.end_reason)}`],
@@ -133,18 +156,17 @@ function Assignments({
 }): ReactNode {
   const t = useText();
   const { client } = useApp();
+  const query = {
+    job_id: `eq.${job.id}`,
+    ...(at === undefined ? {} : { status: `eq.${at}` }),
+    order: "updated_at.desc",
+  };
   const answer = useInfiniteQuery({
     // With the end of the job the key changes, so that the list is read once more and shows how all phones ended.
     queryKey: ["assignments", job.id, at, isOpen(job)],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
-      rows<AssignmentRow>(client, "job_assignments", {
-        job_id: `eq.${job.id}`,
-        ...(at === undefined ? {} : { status: `eq.${at}` }),
-        order: "updated_at.desc",
-        limit: PAGE,
-        offset: pageParam,
-      }),
+      rows<AssignmentRow>(client, "job_assignments", { ...query, limit: PAGE, offset: pageParam }),
     getNextPageParam: (page, all) => (page.length < PAGE ? undefined : all.length * PAGE),
     refetchInterval: isOpen(job) ? LOOK_EVERY_MS : false,
     placeholderData: (before) => before,
@@ -155,14 +177,17 @@ function Assignments({
     <Section
       title={t.queue.assignments}
       aside={
-        <FilterField
-          label={t.queue.filterStatus}
-          className="w-32"
-          value={at}
-          choices={STANDINGS}
-          labelOf={t.counters}
-          onChange={showAt}
-        />
+        <span className="flex flex-wrap justify-end gap-2">
+          <FilterField
+            label={t.queue.filterStatus}
+            className="w-32"
+            value={at}
+            choices={STANDINGS}
+            labelOf={t.counters}
+            onChange={showAt}
+          />
+          <ExportButton of={t.queue.assignments} what={() => ({ relation: "job_assignments", query })} />
+        </span>
       }
     >
       {data === undefined ? (

@@ -1,10 +1,14 @@
 /** A job as it is being written: texts of fields, what is wrong with them, and the job that they make. */
+import type { FoundPhones } from "@/farm/phone-names";
 import { NEW_JOB } from "@/lib/api/schema";
 import type { NewJob } from "@/lib/rest/commands";
 import type { Target } from "@/lib/rest/rows";
+import { NAMED_MAX } from "./again";
+import { isPriority } from "./priority";
+import { startAt, startFault } from "./start-time";
 
 export const SCRIPTS = ["youtube_watch", "youtube_shorts", "youtube_subscribe"] as const;
-export const TARGETS = ["all", "group", "pc", "count"] as const;
+export const TARGETS = ["all", "group", "pc", "phones"] as const;
 
 export interface Draft {
   readonly title: string;
@@ -18,7 +22,14 @@ export interface Draft {
   readonly target: (typeof TARGETS)[number];
   readonly group: string;
   readonly pc: string;
+  readonly phones: string;
+  /** What is written there, as the farm knows it. */
+  readonly found: FoundPhones;
+  /** Empty: all of the target. */
   readonly count: string;
+  readonly priority: string;
+  /** Empty: as soon as possible. */
+  readonly start: string;
   readonly isHeldBack: boolean;
 }
 
@@ -34,16 +45,20 @@ export const EMPTY: Draft = {
   target: "all",
   group: "",
   pc: "",
+  phones: "",
+  found: { ids: [], unknown: [] },
   count: "",
+  priority: String(NEW_JOB.priority),
+  start: "",
   isHeldBack: false,
 };
 
-export type Fault = "address" | "duration" | "chances" | "target";
+export type Fault = "address" | "duration" | "chances" | "target" | "count" | "priority" | "start";
 
 const CHANCES_MAX = 300;
 
 /** The rules of the server that can be told beforehand (000 §2.2, V001, V002). It has the last word. */
-export function faultsOf(draft: Draft): Set<Fault> {
+export function faultsOf(draft: Draft, now = Date.now()): Set<Fault> {
   const faults = new Set<Fault>();
   if (!isVideoAddress(draft.address)) faults.add("address");
   const [from, to] = [whole(draft.from), whole(draft.to)];
@@ -51,7 +66,10 @@ export function faultsOf(draft: Draft): Set<Fault> {
   const chances = [draft.like, draft.comment, draft.playlist].map(whole);
   const sum = chances.reduce((total, chance) => total + chance, 0);
   if (!chances.every((chance) => isWithin(chance, 0, 100)) || sum > CHANCES_MAX) faults.add("chances");
-  if (targetOf(draft) === undefined) faults.add("target");
+  if (placeOf(draft) === undefined) faults.add("target");
+  if (draft.count.trim() !== "" && !(whole(draft.count) >= 1)) faults.add("count");
+  if (!isPriority(draft.priority)) faults.add("priority");
+  if (draft.start !== "" && startFault(draft.start, now) !== null) faults.add("start");
   return faults;
 }
 
@@ -67,21 +85,32 @@ export function jobOf(draft: Draft): NewJob {
     prob_comment: whole(draft.comment),
     prob_playlist: whole(draft.playlist),
     is_active: !draft.isHeldBack,
-    target: targetOf(draft) ?? null,
+    priority: Number(draft.priority),
+    not_before: startAt(draft.start),
+    target: targetOf(draft),
   };
 }
 
-/** Undefined: it is not complete. */
-function targetOf(draft: Draft): Target | null | undefined {
+function targetOf(draft: Draft): Target | null {
+  const count: Target = draft.count.trim() === "" ? {} : { count: whole(draft.count) };
+  const target = { ...placeOf(draft), ...count };
+  return Object.keys(target).length === 0 ? null : target;
+}
+
+/** Where the phones are, without their number. Undefined: it is not complete. */
+function placeOf(draft: Draft): Target | undefined {
   switch (draft.target) {
     case "all":
-      return null;
+      return {};
     case "group":
       return draft.group === "" ? undefined : { group_id: draft.group };
     case "pc":
       return draft.pc === "" ? undefined : { pc_id: draft.pc };
-    case "count":
-      return whole(draft.count) >= 1 ? { count: whole(draft.count) } : undefined;
+    case "phones": {
+      const { ids, unknown } = draft.found;
+      const isGood = ids.length >= 1 && ids.length <= NAMED_MAX && unknown.length === 0;
+      return isGood ? { device_ids: ids } : undefined;
+    }
   }
 }
 

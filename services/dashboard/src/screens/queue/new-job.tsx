@@ -2,16 +2,31 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { useApp, useLive } from "@/app/context";
 import { useCreate } from "@/app/use-create";
-import { useText } from "@/lib/i18n/i18n";
+import { type OperateText, useOperateText } from "@/farm/operate-words";
+import { findPhones } from "@/farm/phone-names";
+import type { FleetStore } from "@/lib/live/fleet";
 import { createJob } from "@/lib/rest/commands";
 import { DialogForm } from "@/ui/dialog-form";
 import { Field, Remark, Segmented, SelectField } from "@/ui/field";
+import { TextArea } from "@/ui/text-area";
 import { type Draft, EMPTY, type Fault, faultsOf, jobOf, SCRIPTS, TARGETS } from "./new-job-draft";
+import { StartField } from "./schedule";
+import { startFault } from "./start-time";
 
-export function NewJob({ close, created }: { close: () => void; created: (job: string) => void }): ReactNode {
-  const t = useText();
+interface NewJobProps {
+  /** Ids of the phones that it is for, if some were selected. */
+  readonly phones?: readonly string[];
+  readonly close: () => void;
+  readonly created: (job: string) => void;
+}
+
+export function NewJob({ phones = [], close, created }: NewJobProps): ReactNode {
+  const t = useOperateText();
   const { client, toasts } = useApp();
-  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const { fleet } = useLive();
+  const [draft, setDraft] = useState<Draft>(() =>
+    phones.length === 0 ? EMPTY : { ...EMPTY, ...selected(fleet, phones) },
+  );
   const [isTried, setIsTried] = useState(false);
   const faults = faultsOf(draft);
   const create = useCreate(
@@ -74,7 +89,21 @@ export function NewJob({ close, created }: { close: () => void; created: (job: s
           </span>
         ))}
       </Group>
-      <Which draft={draft} set={set} wrong={wrong("target", t.newJob.countWrong)} />
+      <Which draft={draft} set={set} wrong={wrong} />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field
+          label={t.operate.priority}
+          type="number"
+          hint={t.operate.priorityHint}
+          wrong={wrong("priority", t.operate.priorityWrong)}
+          {...text("priority")}
+        />
+        <StartField
+          value={draft.start}
+          onChange={(start) => set({ start })}
+          wrong={wrong("start", t.operate.startWrong[startFault(draft.start, Date.now()) ?? "noTime"])}
+        />
+      </div>
       <label className="flex items-center gap-2 text-sm pointer-coarse:min-h-9">
         <input
           type="checkbox"
@@ -95,9 +124,9 @@ function Which({
 }: {
   draft: Draft;
   set: (part: Partial<Draft>) => void;
-  wrong: string | undefined;
+  wrong: (fault: Fault, words: string) => string | undefined;
 }): ReactNode {
-  const t = useText();
+  const t = useOperateText();
   const { fleet } = useLive();
   const lists = useMemo(
     () => ({
@@ -109,33 +138,63 @@ function Which({
   const choose = (target: Draft["target"]) =>
     set({ target, group: draft.group || (lists.group[0] ?? ""), pc: draft.pc || (lists.pc[0] ?? "") });
   const named = draft.target === "group" || draft.target === "pc" ? draft.target : null;
+  const words = { all: "", group: t.operate.groupWrong, pc: t.operate.pcWrong, phones: phonesWrong(t, draft) };
   return (
-    <Group label={t.newJob.target} wrong={wrong}>
-      <Segmented
-        label={t.newJob.target}
-        value={draft.target}
-        choices={TARGETS.map((value) => ({ value, label: t.newJob.targets[value] }))}
-        onChange={choose}
+    <>
+      <Group label={t.newJob.target} wrong={wrong("target", words[draft.target])}>
+        <Segmented
+          label={t.newJob.target}
+          value={draft.target}
+          choices={TARGETS.map((value) => ({
+            value,
+            label: value === "phones" ? t.operate.namedPhones : t.newJob.targets[value],
+          }))}
+          onChange={choose}
+        />
+        {named !== null && (
+          <SelectField
+            label={named === "group" ? t.newJob.groupId : t.newJob.pcId}
+            isLabelHidden
+            className="min-w-32 flex-1"
+            value={draft[named]}
+            choices={lists[named].map((value) => ({ value, label: value }))}
+            onChange={(value) => set({ [named]: value })}
+          />
+        )}
+      </Group>
+      {draft.target === "phones" && (
+        <TextArea
+          label={t.operate.phones}
+          value={draft.phones}
+          hint={draft.found.ids.length === 0 ? t.operate.phonesHint : t.operate.phonesFound(draft.found.ids.length)}
+          wrong={draft.found.unknown.length > 0 ? phonesWrong(t, draft) : undefined}
+          onChange={(phones) => set({ phones, found: findPhones(fleet, phones) })}
+        />
+      )}
+      <Field
+        label={`${t.operate.atMost} (${t.common.optional})`}
+        inputMode="numeric"
+        className="w-60"
+        hint={t.operate.atMostHint}
+        value={draft.count}
+        wrong={wrong("count", t.newJob.countWrong)}
+        onChange={(event) => set({ count: event.target.value })}
       />
-      {named !== null && (
-        <SelectField
-          label={named === "group" ? t.newJob.groupId : t.newJob.pcId}
-          isLabelHidden
-          className="min-w-32 flex-1"
-          value={draft[named]}
-          choices={lists[named].map((value) => ({ value, label: value }))}
-          onChange={(value) => set({ [named]: value })}
-        />
-      )}
-      {draft.target === "count" && (
-        <NumberBox
-          label={t.newJob.count}
-          value={draft.count}
-          onChange={(event) => set({ count: event.target.value })}
-        />
-      )}
-    </Group>
+    </>
   );
+}
+
+function selected(fleet: FleetStore, ids: readonly string[]): Partial<Draft> {
+  const phones = ids.map((id) => fleet.devices.get(id)?.serial ?? id).join("\n");
+  return { target: "phones", phones, found: findPhones(fleet, phones) };
+}
+
+const UNKNOWN_SHOWN = 5;
+
+function phonesWrong(t: OperateText, { found: { unknown } }: Draft): string {
+  if (unknown.length === 0) return t.operate.phonesWrong;
+  const more = unknown.length > UNKNOWN_SHOWN ? " …" : "";
+  return t.operate.phonesUnknown(unknown.slice(0, UNKNOWN_SHOWN).join(", ") + more);
 }
 
 function Group({

@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useRef } from "react";
 import { useApp, useMay } from "@/app/context";
+import { useOperateText } from "@/farm/operate-words";
 import { useText } from "@/lib/i18n/i18n";
 import { createJob, retryAssignment } from "@/lib/rest/commands";
 import { randomKey } from "@/lib/rest/key";
@@ -10,7 +11,7 @@ import { Button, IconButton } from "@/ui/button";
 import { again, failedDevices, type Where } from "./again";
 
 export function RunAgain({ job, created }: { job: JobRow; created: (id: string) => void }): ReactNode {
-  const t = useText();
+  const t = useOperateText();
   const { client, toasts } = useApp();
   const mayCreate = useMay("create-job");
   // One for each way: what was made and not answered is not made twice.

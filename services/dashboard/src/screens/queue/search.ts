@@ -1,9 +1,11 @@
 /** What the address of the queue says. */
-import { choice, flag, only, type RawSearch, text } from "@/app/search-params";
+import { choice, flag, only, type RawSearch, sortOf, text } from "@/app/search-params";
 
 export const ENDED = ["completed", "cancelled", "deactivated", "expired"] as const;
 /** Where a job's assignments stand, as the server filters them. */
 export const STANDINGS = ["running", "pending", "completed", "failed", "cancelled"] as const;
+/** Columns with an index. */
+export const HISTORY_SORTS = ["title", "status", "ended_at"] as const;
 
 export function queueSearch(raw: RawSearch) {
   return only({
@@ -11,6 +13,8 @@ export function queueSearch(raw: RawSearch) {
     ended: choice(raw, "ended", ENDED),
     job: text(raw, "job"),
     at: choice(raw, "at", STANDINGS),
+    /** By which column the history is sorted: `title.desc`. */
+    order: sortOf(raw, HISTORY_SORTS),
     new: flag(raw, "new"),
   });
 }

@@ -1,10 +1,11 @@
 /** One alarm: when it is due and for whom, and all that became of its sendings. */
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useCallback, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
 import { useOverlaid } from "@/app/use-rows";
+import { Erase } from "@/farm/erase";
 import { EventsLink } from "@/farm/events-link";
-import { useText } from "@/lib/i18n/i18n";
+import { WorkWhy } from "@/farm/work-why";
 import { reminderRows } from "@/lib/rest/reminder-reads";
 import {
   ALARM_COLUMNS,
@@ -21,6 +22,7 @@ import { faultText } from "./history";
 import { LocalTime } from "./local-time";
 import { alarmList, FAILURES, nextAt, standingOf } from "./standing";
 import { StandingBadge } from "./upcoming";
+import { useRemindersText } from "./words";
 
 interface AlarmPanelProps {
   readonly page: string;
@@ -31,7 +33,7 @@ interface AlarmPanelProps {
 const LINES_MAX = 200;
 
 export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const now = useNow(1_000);
   const { client } = useApp();
   const maySee = useMay("see-alarms");
@@ -42,6 +44,7 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
     enabled: maySee,
   });
   const { data } = alarm;
+  const fault = useCallback((code: string) => faultText(t, code), [t]);
   return (
     <SidePanel
       title={data?.title || page}
@@ -58,6 +61,9 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
           {!maySee ? t.reminders.hidden : data === null ? t.reminders.gone : t.common.loading}
         </p>
       )}
+      {data !== null && (
+        <WorkWhy of={`reminders/${encodeURIComponent(user)}/${encodeURIComponent(page)}`} fault={fault} />
+      )}
       <Person user={user} />
       <Section title={t.reminders.history} aside={<EventsLink entity={page}>{t.reminders.itsEvents}</EventsLink>}>
         <Lines page={page} user={user} zone={data?.user_info?.timezone} />
@@ -67,7 +73,7 @@ export function AlarmPanel({ page, user, close }: AlarmPanelProps): ReactNode {
 }
 
 function About({ alarm }: { alarm: AlarmRow }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const format = useFormat();
   const now = useNow(1_000);
   const zone = alarm.user_info?.timezone;
@@ -99,7 +105,7 @@ function About({ alarm }: { alarm: AlarmRow }): ReactNode {
 }
 
 function Person({ user }: { user: string }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const { client } = useApp();
   const { data } = useQuery({
     queryKey: ["reminded", user],
@@ -113,7 +119,7 @@ function Person({ user }: { user: string }): ReactNode {
   });
   if (data === undefined) return null;
   return (
-    <Section title={t.reminders.user}>
+    <Section title={t.reminders.user} aside={<Erase what="users" id={user} name={user} />}>
       <Facts
         facts={[
           [t.reminders.zone, data.zone ?? t.common.unknown],
@@ -127,7 +133,7 @@ function Person({ user }: { user: string }): ReactNode {
 const NONE: readonly AlarmEventRow[] = [];
 
 function Lines({ page, user, zone }: { page: string; user: string; zone: string | undefined }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const format = useFormat();
   const { client } = useApp();
   const answer = useQuery({

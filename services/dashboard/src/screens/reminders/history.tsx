@@ -3,42 +3,48 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { useApp, useMay } from "@/app/context";
 import { asRead, useLivePages } from "@/app/use-rows";
-import type { Dictionary } from "@/lib/i18n/en";
-import { useText } from "@/lib/i18n/i18n";
 import { oneOfQuoted } from "@/lib/rest/quoted";
 import { reminderRows } from "@/lib/rest/reminder-reads";
 import type { AlarmEventRow, AlarmRow, UserInfoRow } from "@/lib/rest/reminder-rows";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { type Column, DataTable, RowButton, type Sorting } from "@/ui/data-table";
 import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { LocalTime } from "./local-time";
 import { historyFilter, historyList, keyOf } from "./standing";
+import { type RemindersText, useRemindersText } from "./words";
 
 /** Ids in one question, so that its address stays short. */
 const ASKED_MAX = 100;
 const NONE: readonly AlarmEventRow[] = [];
+const OLDEST_FIRST = { by: "created_at", isDown: false, isNullable: false };
+
 export function History({
   show,
   q,
   current,
   open,
+  sorting,
 }: {
   show: "sent" | "failed";
+  sorting: Sorting;
   q: string | undefined;
   current: string | undefined;
   open: (key: string) => void;
 }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const format = useFormat();
+  const isUp = sorting.sort?.by === "created_at" && !sorting.sort.isDown;
+  const sort = useMemo(() => (isUp ? OLDEST_FIRST : undefined), [isUp]);
   const filter = historyFilter(show, useDeferredValue(q ?? ""));
   const { answer, found } = useLivePages<AlarmEventRow, AlarmEventRow>("alarms_event", {
     queryKey: ["alarm-history", filter],
     query: filter,
     list: useMemo(() => historyList(show, q ?? ""), [show, q]),
     shownAs: asRead,
+    sort,
   });
   const { titleOf, zoneOf } = useNames(found ?? NONE);
   if (found === undefined) return <Unread of={answer} />;
@@ -55,6 +61,7 @@ export function History({
     {
       id: "when",
       header: t.reminders.onTheirClock,
+      sort: { by: "created_at", isDownFirst: true },
       className: "w-56",
       cell: (line) => (
         <RowButton onClick={() => openLine(line.id)}>
@@ -113,13 +120,14 @@ export function History({
         rows={lines}
         current={lines.find((line) => keyOf(line) === current)?.id}
         open={openLine}
+        sorting={sorting}
       />
       <NextPage of={answer} />
     </>
   );
 }
 
-export function faultText(t: Dictionary, code: string): string {
+export function faultText(t: RemindersText, code: string): string {
   const { faults } = t.reminders;
   return faults[code] ?? code;
 }

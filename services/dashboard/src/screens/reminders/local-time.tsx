@@ -1,11 +1,11 @@
 /** A moment on the clock of the user whom it is about. */
 import type { ReactNode } from "react";
-import { useText } from "@/lib/i18n/i18n";
 import { useFormat } from "@/lib/time/format";
 import { inZone } from "@/lib/time/zone";
+import { useRemindersText } from "./words";
 
 export function LocalTime({ at, zone }: { at: string; zone: string | undefined }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const format = useFormat();
   if (zone === undefined) return <span title={t.reminders.yourClock}>{format.moment(at)}</span>;
   const { text, zone: named } = inZone(t.locale, at, zone);

@@ -2,24 +2,24 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue } from "react";
 import { useApp } from "@/app/context";
-import { useText } from "@/lib/i18n/i18n";
 import { reminderRows } from "@/lib/rest/reminder-reads";
 import { ALARM_COLUMNS, type AlarmRow } from "@/lib/rest/reminder-rows";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
-import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { type Column, DataTable, RowButton, type Sorting } from "@/ui/data-table";
 import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { LocalTime } from "./local-time";
 import { alarmsFilter, keyOf, nextAt, type Standing, standingOf } from "./standing";
+import { useRemindersText } from "./words";
 
 const PAGE = 100;
 
 const TONES: Record<Standing, Tone> = { waiting: "offline", due: "busy", sending: "busy", retrying: "held" };
 
 export function StandingBadge({ standing }: { standing: Standing }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   return <Badge tone={TONES[standing]}>{t.reminders.standings[standing]}</Badge>;
 }
 
@@ -29,24 +29,27 @@ export function Upcoming({
   q,
   current,
   open,
+  sorting,
 }: {
   q: string | undefined;
   current: string | undefined;
   open: (key: string) => void;
+  sorting: Sorting;
 }): ReactNode {
-  const t = useText();
+  const t = useRemindersText();
   const format = useFormat();
   const now = useNow(1_000);
   const { client } = useApp();
+  const isDown = sorting.sort?.by === "next_alarm_time" && sorting.sort.isDown;
   const filter = alarmsFilter(useDeferredValue(q ?? ""));
   const answer = useInfiniteQuery({
-    queryKey: ["alarms", filter],
+    queryKey: ["alarms", filter, isDown],
     initialPageParam: 0,
     queryFn: ({ pageParam }) =>
       reminderRows<AlarmRow>(client, "alarm", {
         select: ALARM_COLUMNS,
         ...filter,
-        order: "next_alarm_time,page_id",
+        order: isDown ? "next_alarm_time.desc,page_id.desc" : "next_alarm_time,page_id",
         limit: PAGE,
         offset: pageParam,
       }),
@@ -67,6 +70,7 @@ export function Upcoming({
     {
       id: "when",
       header: t.reminders.onTheirClock,
+      sort: { by: "next_alarm_time" },
       className: "w-56",
       cell: (alarm) => (
         <RowButton onClick={() => open(alarm.id)}>
@@ -118,7 +122,14 @@ export function Upcoming({
   ];
   return (
     <>
-      <DataTable label={t.reminders.shows.upcoming} columns={columns} rows={alarms} current={current} open={open} />
+      <DataTable
+        label={t.reminders.shows.upcoming}
+        columns={columns}
+        rows={alarms}
+        current={current}
+        open={open}
+        sorting={sorting}
+      />
       <NextPage of={answer} />
     </>
   );

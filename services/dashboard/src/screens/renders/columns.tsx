@@ -24,7 +24,7 @@ export function cueColumn(t: Dictionary): Column<Render> {
 export function dayColumn(t: Dictionary): Column<Render> {
   return {
     id: "day",
-    header: t.renders.day,
+    header: t.renders.dayColumn,
     className: "w-28 text-ink-2 @max-3xl:hidden",
     cell: (render) => render.broadcast_date || "–",
   };

@@ -4,9 +4,10 @@ import { usePast } from "@/app/past";
 import { useLivePages } from "@/app/use-rows";
 import { useText } from "@/lib/i18n/i18n";
 import type { RenderRow } from "@/lib/rest/render-rows";
+import type { ServerSort, Sort } from "@/lib/sort/sort";
 import { Ago } from "@/lib/time/ago";
 import { useFormat } from "@/lib/time/format";
-import { type Column, DataTable } from "@/ui/data-table";
+import { type Column, DataTable, type Sorting } from "@/ui/data-table";
 import { NextPage } from "@/ui/more";
 import { Empty, Unread } from "@/ui/states";
 import { RenderActions } from "./actions";
@@ -15,50 +16,60 @@ import { type EndedFilter, endedQuery, isNarrow } from "./ended-query";
 import { endedList, type Render, renderOf } from "./render";
 import { faultText, RenderBadge } from "./status-badge";
 
+function useServerSort(sort: Sort | undefined): ServerSort | undefined {
+  return useMemo(() => sort && { ...sort, isNullable: sort.by === "broadcast_date" }, [sort]);
+}
+
 const asRead = (row: RenderRow) => renderOf(row);
 
 interface EndedProps {
   readonly filter: EndedFilter;
   readonly current: string | undefined;
   readonly open: (id: string) => void;
+  readonly sorting: Sorting;
 }
 
-export function Ended({ filter, current, open }: EndedProps): ReactNode {
+export function Ended({ filter, current, open, sorting }: EndedProps): ReactNode {
   const t = useText();
   const past = usePast();
   const q = useDeferredValue(filter.q);
   const { ended, of, day } = filter;
   const asked = useMemo<EndedFilter>(() => ({ q, ended, of, day }), [q, ended, of, day]);
+  const sort = useServerSort(sorting.sort);
   const { answer, found: renders } = useLivePages("render_queue", {
     queryKey: ["ended-renders", asked],
     query: endedQuery(asked),
     list: useMemo(() => endedList(asked), [asked]),
     shownAs: asRead,
     isWanted: past === null,
+    sort,
   });
   if (renders === undefined) return <Unread of={answer} />;
   if (renders.length === 0) return <Empty isSmall title={isNarrow(filter) ? t.renders.noMatch : t.renders.noneEnded} />;
   return (
     <>
-      <EndedTable renders={renders} current={current} open={open} />
+      <EndedTable renders={renders} current={current} open={open} sorting={sorting} />
       <NextPage of={answer} />
     </>
   );
 }
 
+/** In the past nothing is sorted: its renders are folded, not read. */
 export function EndedTable({
   renders,
   current,
   open,
+  sorting,
 }: {
   renders: readonly Render[];
   current: string | undefined;
   open: (id: string) => void;
+  sorting?: Sorting;
 }): ReactNode {
   const t = useText();
   const format = useFormat();
   const columns: Column<Render>[] = [
-    { ...renderColumn(t, open), className: "w-[28%]" },
+    { ...renderColumn(t, open), sort: { by: "composition_name" }, className: "w-[28%]" },
     {
       id: "status",
       header: t.renders.state,
@@ -77,7 +88,7 @@ export function EndedTable({
       ),
     },
     { ...cueColumn(t), className: "w-[9%] text-ink-2 @max-4xl:hidden" },
-    dayColumn(t),
+    { ...dayColumn(t), sort: { by: "broadcast_date", isDownFirst: true } },
     {
       id: "took",
       header: t.renders.took,
@@ -104,5 +115,14 @@ export function EndedTable({
       cell: (render) => <RenderActions render={render} isSmall />,
     },
   ];
-  return <DataTable label={t.renders.endedTitle} columns={columns} rows={renders} current={current} open={open} />;
+  return (
+    <DataTable
+      label={t.renders.endedTitle}
+      columns={columns}
+      rows={renders}
+      current={current}
+      open={open}
+      sorting={sorting}
+    />
+  );
 }

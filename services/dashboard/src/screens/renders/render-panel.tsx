@@ -1,10 +1,13 @@
 /** One render: where it stands, how long its stages took, what became of it, and its story. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { useApp, useMay } from "@/app/context";
 import { usePast } from "@/app/past";
 import { useOverlaid } from "@/app/use-rows";
+import { Actor } from "@/farm/actors";
+import { Erase } from "@/farm/erase";
+import { WorkWhy } from "@/farm/work-why";
 import { useText } from "@/lib/i18n/i18n";
 import { rows } from "@/lib/rest/read";
 import { type AuditRow, RENDER_COLUMNS, type RenderRow } from "@/lib/rest/render-rows";
@@ -16,6 +19,7 @@ import { Facts, Section, SidePanel } from "@/ui/side-panel";
 import { Unread } from "@/ui/states";
 import { deedsFor, RenderActions } from "./actions";
 import { Film } from "./film";
+import { hasEnded } from "./past-renders";
 import { isUnderWay, oneRender, type Render, renderOf } from "./render";
 import { StageBar } from "./stage-bar";
 import { Stages } from "./stages";
@@ -51,6 +55,9 @@ export function RenderPanel({ id, known, close }: RenderPanelProps): ReactNode {
   const past = usePast();
   const { render, read } = useRender(id, known);
   const mayChange = useMay("change-render");
+  const mayErase = useMay("erase");
+  const fault = useCallback((code: string) => faultText(t, code), [t]);
+  const stage = useCallback((name: string) => t.renders.status[name as Render["status"]] ?? name, [t]);
   if (render === undefined || render === null) {
     return (
       <SidePanel title={`${t.renders.render} #${id}`} close={close}>
@@ -66,8 +73,11 @@ export function RenderPanel({ id, known, close }: RenderPanelProps): ReactNode {
       subtitle={subtitle.join(" · ")}
       close={close}
     >
-      {mayChange && deedsFor(render).length > 0 && (
-        <div className="flex justify-end border-b border-line px-4 py-2">
+      {((mayChange && deedsFor(render).length > 0) || (mayErase && hasEnded(render))) && (
+        <div className="flex justify-end gap-1 border-b border-line px-4 py-2">
+          {hasEnded(render) && (
+            <Erase what="renders" id={render.id} name={`${render.composition_name} #${render.id}`} />
+          )}
           <RenderActions render={render} />
         </div>
       )}
@@ -77,6 +87,7 @@ export function RenderPanel({ id, known, close }: RenderPanelProps): ReactNode {
         </div>
       )}
       {render.error_code !== null && <Fault render={render} />}
+      <WorkWhy of={`renders/${render.id}`} fault={fault} stage={stage} />
       {past === null && (
         <Section title={t.renders.stages}>
           <Stages render={render} />
@@ -255,7 +266,7 @@ function ChapterLine({ chapter }: { chapter: Chapter }): ReactNode {
         <span className={chapter.status === null ? "text-held-ink" : "font-medium"}>{title}</span>
         {reason !== null && <span className="min-w-0 truncate text-ink-2">{reason}</span>}
         <span className="ml-auto min-w-0 truncate text-xs text-ink-3" title={chapter.by}>
-          {chapter.worker ?? chapter.by}
+          {chapter.worker ?? <Actor by={chapter.by} />}
         </span>
       </p>
       {chapter.message !== null && <p className="ml-18 text-xs break-words text-ink-3">{chapter.message}</p>}

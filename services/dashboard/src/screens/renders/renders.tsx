@@ -1,13 +1,15 @@
 /** The render queue: what is being rendered, what waits, what has ended; and which field goes to which layer. */
 import { useSearch } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { useMay } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePageTitle } from "@/app/page-title";
 import { usePast } from "@/app/past";
 import { type Change, useChange } from "@/app/use-change";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape, useKeys } from "@/lib/keys/use-keys";
 import { ENDED_STATUSES } from "@/lib/rest/render-rows";
+import { orderOf, sortIn, sortText } from "@/lib/sort/sort";
 import { Button } from "@/ui/button";
 import type { Chosen } from "@/ui/data-table";
 import { FilterField, Segmented, SelectField } from "@/ui/field";
@@ -19,12 +21,13 @@ import { Empty, Loading, Unread } from "@/ui/states";
 import { BulkCancel } from "./actions";
 import { useCompositions } from "./compositions";
 import { Ended, EndedTable } from "./ended";
+import { endedQuery } from "./ended-query";
 import { Figures } from "./figures";
 import { isCut, useOpenRenders } from "./open-renders";
 import { hasEnded, usePastRenders } from "./past-renders";
 import { isUnderWay, type Render } from "./render";
 import { RenderPanel } from "./render-panel";
-import type { RendersSearch } from "./search";
+import { ENDED_SORTS, type RendersSearch } from "./search";
 import { UnderWay } from "./under-way";
 import { Waiting } from "./waiting";
 
@@ -111,6 +114,7 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
   const answer = useOpenRenders();
   const { renders: known } = answer;
   const [chosen, setChosen] = useState<Chosen>({});
+  const sort = useMemo(() => sortIn(search.order, ENDED_SORTS), [search.order]);
   const open = (render: string) => change({ render });
   const renders = known ?? [];
   const waiting = renders.filter((render) => render.status === "pending");
@@ -135,7 +139,14 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
           <Part
             title={t.renders.waiting}
             count={waiting.length}
-            aside={selected.length > 0 && <BulkCancel renders={selected} done={() => setChosen({})} />}
+            aside={
+              <div className="flex flex-wrap gap-2">
+                {selected.length > 0 && <BulkCancel renders={selected} done={() => setChosen({})} />}
+                {waiting.length > 0 && (
+                  <ExportButton of={t.renders.waiting} what={() => ({ name: "waiting-renders", rows: waiting })} />
+                )}
+              </div>
+            }
           >
             {known === undefined ? (
               <Loading isSmall />
@@ -151,6 +162,7 @@ function Present({ search, change, tools }: ViewProps & { tools: ReactNode }): R
           <Part title={t.renders.endedTitle} aside={<Filters search={search} change={change} />}>
             <Ended
               filter={{ q: search.q, ended: search.ended, of: search.of, day: search.day }}
+              sorting={{ sort, change: (next) => change({ order: sortText(next) }) }}
               current={search.render}
               open={open}
             />
@@ -183,7 +195,7 @@ function Filters({ search, change }: ViewProps): ReactNode {
       <SearchBox
         value={search.q ?? ""}
         hint={t.renders.searchHint}
-        className="w-56"
+        className="w-60"
         onChange={(q) => change({ q: q || undefined })}
       />
       <SelectField
@@ -213,6 +225,13 @@ function Filters({ search, change }: ViewProps): ReactNode {
         choices={ENDED_STATUSES}
         labelOf={t.renders.status}
         onChange={(ended) => change({ ended })}
+      />
+      <ExportButton
+        of={t.renders.endedTitle}
+        what={() => ({
+          relation: "render_queue",
+          query: { ...endedQuery(search), order: orderOf(sortIn(search.order, ENDED_SORTS)) },
+        })}
       />
     </div>
   );

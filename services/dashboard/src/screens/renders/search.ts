@@ -1,8 +1,11 @@
 /** What the address of the renders says. */
-import { choice, flag, only, type RawSearch, text } from "@/app/search-params";
+import { choice, flag, only, type RawSearch, sortOf, text } from "@/app/search-params";
 import { ENDED_STATUSES } from "@/lib/rest/render-rows";
 
 export const VIEWS = ["mapping"] as const;
+
+/** Columns with an index. */
+export const ENDED_SORTS = ["composition_name", "broadcast_date", "id"] as const;
 
 export function rendersSearch(raw: RawSearch) {
   return only({
@@ -14,6 +17,8 @@ export function rendersSearch(raw: RawSearch) {
     day: day(raw),
     /** The one that is open. */
     render: number(raw, "render"),
+    /** By which column those that ended are sorted: `composition_name.desc`. */
+    order: sortOf(raw, ENDED_SORTS),
     new: flag(raw, "new"),
     view: choice(raw, "view", VIEWS),
     /** In the mapping: the composition that is open. */

@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Confirm } from "@/app/confirm";
 import { useApp, useSignedIn } from "@/app/context";
+import { Erase } from "@/farm/erase";
 import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
 import { useText } from "@/lib/i18n/i18n";
@@ -80,7 +81,7 @@ function Settings({ account }: { account: Person }): ReactNode {
     change.mutate({ password }, { onSuccess: () => setPassword("") });
   }
   return (
-    <Section title={t.system.change}>
+    <Section title={t.system.change} aside={<Erase what="users" id={account.id} name={account.email ?? account.id} />}>
       <div className="flex flex-col gap-3">
         <div className="flex items-end gap-2">
           <SelectField

@@ -1,8 +1,11 @@
 /** People who may sign in, for administrators. */
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
+import { ExportButton } from "@/app/export-button";
 import { usePrepareSensitive } from "@/app/prepare-sensitive";
+import { FAULT_IN_FORM } from "@/app/queries";
 import { get } from "@/lib/api/get";
 import type { Person } from "@/lib/api/schema";
 import { useErrorText } from "@/lib/errors/error-text";
@@ -11,8 +14,9 @@ import { withBody } from "@/lib/rest/commands";
 import { ROLES, type Role } from "@/lib/session/session";
 import { useFormat } from "@/lib/time/format";
 import { useNow } from "@/lib/time/use-now";
-import { Button } from "@/ui/button";
-import { type Column, DataTable, RowButton } from "@/ui/data-table";
+import { useAuditText } from "@/screens/audit/words";
+import { Button, buttonClass } from "@/ui/button";
+import { type Column, DataTable, RowButton, type Sorting, sortedBy } from "@/ui/data-table";
 import { DialogForm } from "@/ui/dialog-form";
 import { Field, SelectField } from "@/ui/field";
 import { Part } from "@/ui/part";
@@ -32,12 +36,14 @@ export function Accounts({
   current,
   open,
   create,
+  sorting,
 }: {
   current: string | undefined;
+  sorting: Sorting;
   open: (id: string) => void;
   create: () => void;
 }): ReactNode {
-  const t = useText();
+  const t = useAuditText();
   const format = useFormat();
   const now = useNow(10_000);
   const answer = useAccounts(true);
@@ -46,13 +52,20 @@ export function Accounts({
     {
       id: "email",
       header: t.session.email,
+      sort: { by: "email", value: (account) => account.email ?? account.id },
       className: "w-[36%]",
       cell: (account) => <RowButton onClick={() => open(account.id)}>{account.email ?? account.id}</RowButton>,
     },
-    { id: "role", header: t.system.role, cell: (account) => t.session.roles[account.role] },
+    {
+      id: "role",
+      header: t.system.role,
+      sort: { by: "role", value: (account) => t.session.roles[account.role] },
+      cell: (account) => t.session.roles[account.role],
+    },
     {
       id: "state",
       header: t.system.state,
+      sort: { by: "disabled", isDownFirst: true, value: (account) => account.disabled },
       className: "w-32",
       cell: (account) => (
         <Badge tone={account.disabled ? "error" : "online"}>
@@ -63,6 +76,7 @@ export function Accounts({
     {
       id: "last",
       header: t.system.lastSignIn,
+      sort: { by: "last_sign_in_at", isDownFirst: true, value: (account) => account.last_sign_in_at },
       isNamed: true,
       className: "w-40 text-right text-ink-3",
       cell: (account) => (account.last_sign_in_at === null ? t.common.never : format.ago(account.last_sign_in_at, now)),
@@ -73,15 +87,30 @@ export function Accounts({
       title={t.system.accounts}
       count={data?.length ?? 0}
       aside={
-        <Button icon="plus" onClick={create}>
-          {t.system.newAccount}
-        </Button>
+        <div className="flex flex-wrap gap-2">
+          {data !== undefined && (
+            <ExportButton of={t.system.accounts} what={() => ({ name: "accounts", rows: data })} />
+          )}
+          <Link to="/audit" className={buttonClass("plain")}>
+            {t.audit.title}
+          </Link>
+          <Button icon="plus" onClick={create}>
+            {t.system.newAccount}
+          </Button>
+        </div>
       }
     >
       {data === undefined ? (
         <Unread of={answer} />
       ) : (
-        <DataTable label={t.system.accounts} columns={columns} rows={data} current={current} open={open} />
+        <DataTable
+          label={t.system.accounts}
+          columns={columns}
+          rows={sortedBy(data, columns, sorting.sort)}
+          current={current}
+          open={open}
+          sorting={sorting}
+        />
       )}
     </Part>
   );
@@ -96,6 +125,7 @@ export function NewAccount({ close, created }: { close: () => void; created: (id
   const [password, setPassword] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const create = useMutation({
+    meta: FAULT_IN_FORM,
     mutationFn: () => {
       const body = withBody("POST", { email: email.trim(), password, role });
       return client.sensitive(t.system.newAccount, () => client.json<Person>("/api/accounts", body));

@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useApp } from "@/app/context";
 import { usePrepareSensitive } from "@/app/prepare-sensitive";
+import { FAULT_IN_FORM } from "@/app/queries";
 import { useErrorText } from "@/lib/errors/error-text";
 import { useText } from "@/lib/i18n/i18n";
 import { withBody } from "@/lib/rest/commands";
@@ -18,6 +19,7 @@ export function ChangePassword({ close }: { close: () => void }): ReactNode {
   const [before, setBefore] = useState("");
   const [after, setAfter] = useState("");
   const change = useMutation({
+    meta: FAULT_IN_FORM,
     mutationFn: () => {
       const body = { current_password: before, new_password: after };
       return client.sensitive(t.system.changePassword, () =>

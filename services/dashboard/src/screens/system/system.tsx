@@ -6,6 +6,7 @@ import { usePageTitle } from "@/app/page-title";
 import { useChange } from "@/app/use-change";
 import { useText } from "@/lib/i18n/i18n";
 import { useEscape } from "@/lib/keys/use-keys";
+import { sortIn, sortText } from "@/lib/sort/sort";
 import { Page } from "@/ui/page";
 import { AccountPanel } from "./account-panel";
 import { Accounts, NewAccount } from "./accounts";
@@ -14,7 +15,7 @@ import { Keys } from "./keys";
 import { Processes } from "./processes";
 import { ReadModels } from "./read-models";
 import { RebuildPanel } from "./rebuild-panel";
-import type { SystemSearch } from "./search";
+import { ACCOUNT_SORTS, type SystemSearch } from "./search";
 import { Services } from "./services";
 import { OwnSessions } from "./sessions";
 
@@ -53,6 +54,10 @@ export function System(): ReactNode {
               current={search.account}
               open={(account) => change({ ...shut, account })}
               create={() => change({ new: true })}
+              sorting={{
+                sort: sortIn(search.order, ACCOUNT_SORTS),
+                change: (sort) => change({ order: sortText(sort) }),
+              }}
             />
           )}
           {mayManage && <Keys />}

@@ -20,3 +20,9 @@ WHERE u.id = $1
 -- name: ledger
 SELECT {columns}
 FROM {page}
+
+-- name: latest_cleanup
+SELECT started_at, started_before, tiers_started_before
+FROM rm_analysis.run_rows
+ORDER BY started_at DESC
+LIMIT 1

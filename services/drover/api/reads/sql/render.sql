@@ -32,3 +32,18 @@ SELECT worker_id, status, last_seen_at, run, render_status, lock_expires_at, ren
 FROM rm_render.render_workers
 ORDER BY worker_id
 LIMIT $1
+
+-- name: renders_ahead
+SELECT count(*) AS ahead
+FROM (
+  SELECT FROM rm_render.render_rows
+  WHERE status = 'pending' AND created_at <= $1::timestamptz AND (created_at, id) < ($1::timestamptz, $2::int)
+  LIMIT $3
+) AS earlier
+
+-- name: render_open_alerts
+SELECT kind, message
+FROM rm_render.alert_rows
+WHERE resolved_at IS NULL AND subject = ANY ($1::text[])
+ORDER BY raised_at DESC
+LIMIT $2

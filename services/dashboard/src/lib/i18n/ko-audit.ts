@@ -1,0 +1,36 @@
+/** 감사 기록의 한국어 문구. */
+import type { audit as english } from "./en-audit";
+
+export const audit: typeof english = {
+  title: "감사 기록",
+  lead: "누가 민감한 데이터를 보았는지, 누가 로그인했는지, 누가 무엇을 바꾸었는지 보여 줍니다. 같은 항목을 한 시간 안에 다시 보면 한 번만 기록됩니다.",
+  open: "감사 기록 열기",
+  adminsOnly: "감사 기록은 관리자만 볼 수 있습니다.",
+  who: "사용자",
+  everybody: "모든 사용자",
+  programs: "API 키를 쓰는 프로그램",
+  kind: "종류",
+  what: "대상",
+  from: "접속 주소",
+  with: "접속 환경",
+  time: "시각",
+  kinds: {
+    film: "영상",
+    gfx_data: "렌더 내용",
+    evidence: "화면 캡처",
+    reminder_text: "알림 문구",
+    people: "계정",
+    keys: "키",
+    audit: "감사 기록",
+    export: "내보내기",
+    sign_in: "로그인",
+    change: "변경",
+  },
+  everyKind: "모든 종류",
+  anyTime: "전체 기간",
+  ranges: { hour: "최근 1시간", day: "최근 24시간", week: "최근 7일", month: "최근 30일" },
+  none: "아직 기록이 없습니다",
+  noneHint: "누군가 로그인하거나, 무엇을 바꾸거나, 민감한 데이터를 보면 바로 기록됩니다.",
+  noMatch: "조건에 맞는 기록이 없습니다",
+  noMatchHint: "다른 사용자, 종류 또는 기간을 선택해 보세요.",
+};
