@@ -34,8 +34,10 @@
     }
   }
 
-  // What is cut off sideways.
-  const modal = [...document.querySelectorAll("[role=dialog], [role=alertdialog], [role=menu]")].filter(isSeen).at(-1);
+  // What is cut off sideways. A popup is transparent until it has its place, and covers the page all the same.
+  const modals = [...document.querySelectorAll("[role=dialog], [role=alertdialog], [role=menu]")];
+  const modal = modals.filter(isSeen).at(-1);
+  if (modal === undefined && modals.length > 0) return [`${named(modals.at(-1))} is not shown yet`];
   const scope = modal ?? document;
   const controls = [...scope.querySelectorAll(CONTROLS)]
     .filter((control) => isSeen(control))

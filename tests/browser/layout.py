@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,15 @@ OPTIONS: Final = {
 }
 
 
+# A page is live: a row arrives, or a menu is still without its place, while we look. A fault is what remains.
+SETTLES_S: Final = 5.0
+LOOK_EVERY_S: Final = 0.25
+
+
 async def layout_faults(page: Page, *, by_finger: bool = True) -> list[str]:
     """`by_finger`: False for somebody with a mouse, who can hit what is smaller."""
-    return await page.evaluate(LOOK, OPTIONS if by_finger else {**OPTIONS, "tapMin": 0})
+    options = OPTIONS if by_finger else {**OPTIONS, "tapMin": 0}
+    deadline = asyncio.get_running_loop().time() + SETTLES_S
+    while (faults := await page.evaluate(LOOK, options)) and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(LOOK_EVERY_S)
+    return faults
