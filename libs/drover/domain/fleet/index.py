@@ -56,12 +56,13 @@ def _first_that_could_run(fleet: Fleet) -> str | None:
 
 
 def _can_run_now(fleet: Fleet, job: Job) -> bool:
-    """Whether any device could take the job now."""
+    """Whether any device could take the job now, or it has nothing left to do but to end."""
     target = job.spec.target
     if job.returned_at == fleet.arrivals:
         return False
-    if job.quota_left == 0:  # it has its number of devices, so it can only continue where an assignment waits
-        return any(fleet.devices[fleet.assignments[waiting].device_id].available for waiting in job.waiting)
+    if job.quota_left == 0:  # it has its number of devices, so it can only continue where an assignment waits, or end
+        waiting = (fleet.devices[fleet.assignments[assignment].device_id] for assignment in job.waiting)
+        return not job.live or any(device.available for device in waiting)
     if job.present:
         return True
     if target is None or (target.group_id is None and target.pc_id is None and target.device_ids is None):

@@ -325,6 +325,26 @@ def test_a_job_for_a_number_of_devices_counts_anew_after_a_pause():
     assert job_of(scenario).counted == 2
 
 
+@pytest.mark.req("DF-06")
+def test_a_job_whose_number_of_devices_finished_during_its_pause_ends_when_it_is_resumed():
+    scenario = given(FLEET, *farm(3)).when(create(target=Target(count=2)))
+    begin(scenario, D1, D2)
+    scenario.when(PauseJob(J1))
+    for device in (D1, D2):
+        scenario.when(work_in_hand(scenario, device).completes())
+    scenario.when(ResumeJob(J1)).then(JobResumed, JobActivated, SupplyAdvanced, JobCompleted(J1, 2, 0, skipped=0))
+
+
+@pytest.mark.req("DF-06")
+def test_a_job_with_its_number_of_devices_waits_for_those_that_still_run():
+    scenario = given(FLEET, *farm(3)).when(create(target=Target(count=2)))
+    begin(scenario, D1, D2)
+    scenario.when(PauseJob(J1)).when(work_in_hand(scenario, D1).completes())
+    scenario.when(ResumeJob(J1)).then(JobResumed)
+    scenario.when(work_in_hand(scenario, D2).completes())
+    scenario.then(AttemptSucceeded, JobActivated, SupplyAdvanced, JobCompleted(J1, 2, 0, skipped=0))
+
+
 def test_a_cancelled_job_leaves_its_slots_to_the_next_one():
     scenario = given(FLEET, *farm(2, capacity=1)).when(create(J1)).when(create(J2))
     assert pc_of(scenario).in_use == 1
